@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto'
+import express, { type Express } from 'express'
+import { notFound } from '../src/errors.js'
+import type { ApiContext } from './context.js'
+import { answerErrors } from './http/errors.js'
+import { mountRoutes } from './http/mount.js'
+import { relayRoutes } from './relay/index.js'
+import { createSandbox } from './sandbox/index.js'
+
+/** The HTTP side of the product: middleware in order, then every route. */
+export function createApp(context: ApiContext): Express {
+  const app = express()
+  app.disable('x-powered-by').disable('etag').set('query parser', false)
+  app.use((request, response, next) => {
+    response.set({ 'x-request-id': randomUUID(), 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    decodeURIComponent(request.url) // throws URIError here, where it is answered like any other bad input
+    next()
+  })
+  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }))
+  if (context.config.sandboxUrl) app.use('/sandbox', createSandbox(context))
+  mountRoutes(app, context, relayRoutes)
+  app.use(() => {
+    throw notFound()
+  })
+  app.use(answerErrors(context.log))
+  return app
+}

@@ -1,0 +1,19 @@
+import type { Dispatcher } from 'undici'
+import type { Config } from '../src/config.js'
+import type { Crash } from '../src/crash-points.js'
+import type { Database } from '../src/db/client.js'
+import type { Log } from '../src/log.js'
+import type { Platforms } from '../src/relay/platforms/index.js'
+
+/** What every request of this process may use. */
+export interface ApiContext {
+  config: Config
+  database: Database
+  /** The sandbox's own connection: it plays a platform, so it commits by itself. */
+  sandboxDatabase: Database
+  platforms: Platforms
+  client: Dispatcher
+  relayLoop: { nudge(): void }
+  crash: Crash
+  log: Log
+}

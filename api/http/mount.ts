@@ -1,0 +1,75 @@
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
+import { z } from 'zod'
+import { AppError, invalid, notFound } from '../../src/errors.js'
+import { parseInput } from '../../src/validation.js'
+import type { ApiContext } from '../context.js'
+import { authenticate } from './authenticate.js'
+import type { AnyRoute } from './route.js'
+
+const parseJson = express.json({ limit: '1mb', strict: false })
+
+/** Puts routes into the app, and a 405 with `Allow` behind the methods a path has. */
+export function mountRoutes(app: Express, context: ApiContext, routes: readonly AnyRoute[]): void {
+  for (const route of routes) app[route.method](expressPath(route.path), handlerOf(context, route))
+  for (const [path, allow] of methodsByPath(routes))
+    app.all(path, (_request, response) => {
+      response.set('allow', allow)
+      throw new AppError('method_not_allowed', `This resource takes ${allow}.`)
+    })
+}
+
+function expressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function methodsByPath(routes: readonly AnyRoute[]): [string, string][] {
+  const paths = new Map<string, string[]>()
+  for (const { method, path } of routes)
+    paths.set(expressPath(path), [...(paths.get(expressPath(path)) ?? []), method.toUpperCase()])
+  return [...paths].map(([path, methods]) => [
+    path,
+    methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
+  ])
+}
+
+function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
+  return async (request, response) => {
+    const caller = await authenticate(context, request.headers, route.scope)
+    const asked = {
+      context,
+      caller,
+      params: readParams(route, request),
+      body: await readBody(route, request, response),
+    }
+    refuseQuery(request)
+    const before: unknown = await route.before?.(asked)
+    const data: unknown = await context.database.begin((tx) => route.handle({ ...asked, tx, before }))
+    if (route.crashPoint) context.crash(route.crashPoint)
+    if (route.method !== 'get') context.relayLoop.nudge()
+    response.status(route.responds.status).json({ data, meta: {} })
+  }
+}
+
+/** A malformed id in a path is an id that does not exist. */
+function readParams(route: AnyRoute, request: Request): Record<string, never> {
+  const parsed = z.object((route.params as z.ZodRawShape | undefined) ?? {}).safeParse(request.params)
+  if (!parsed.success) throw notFound()
+  return parsed.data as Record<string, never>
+}
+
+async function readBody(route: AnyRoute, request: Request, response: Response): Promise<unknown> {
+  const schema = route.body as z.ZodType | undefined
+  const sent = Number(request.headers['content-length'] ?? 0) > 0 || request.headers['transfer-encoding'] !== undefined
+  if (!schema && !sent) return undefined
+  if (sent && !request.is('json'))
+    throw invalid([{ path: '', message: 'Send the body as application/json.' }], 'unsupported_media_type')
+  await new Promise<void>((resolve, reject) => {
+    parseJson(request, response, (error?: unknown) => (error ? reject(error as Error) : resolve()))
+  })
+  return parseInput(schema ?? z.strictObject({}), request.body ?? {})
+}
+
+function refuseQuery(request: Request): void {
+  const [key] = new URL(request.originalUrl, 'http://host').searchParams.keys()
+  if (key) throw invalid([{ path: key, message: 'is not a parameter of this request' }])
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { CRASH_POINTS } from './crash-points.js'
+
+/** Development's own pepper and key-encryption key: the same everywhere, so nothing kept with them is secret. Production refuses them. */
+export const DEV_ONLY_PEPPER = 'dev-only-pepper'
+export const DEV_ONLY_KEY_ENCRYPTION_KEYS = `dev-only:${Buffer.from('dev-only-key-encryption-key-0001').toString('base64')}`
+
+const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback)
+const port = z.coerce.number().int().min(0).max(65535)
+
+const keyEncryptionKeys = z.string().transform((text, context) =>
+  text.split(',').map((entry) => {
+    const [id = '', encoded = ''] = entry.split(':')
+    const key = Buffer.from(encoded, 'base64')
+    if (!id || key.length !== 32)
+      context.addIssue('must be a list of id:base64 with 32 bytes each, the first one encrypts')
+    return { id, key }
+  }),
+)
+
+const Environment = z.object({
+  NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(8080),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  /** Keeps two stacks on one Temporal server apart. */
+  TASK_QUEUE_SUFFIX: z.string().default(''),
+  /** A workflow bundle made beforehand; without it the worker bundles at start. */
+  WORKFLOW_BUNDLE: z.string().optional(),
+  KEY_PEPPER: z.string().min(1).default(DEV_ONLY_PEPPER),
+  KEY_ENCRYPTION_KEYS: keyEncryptionKeys.prefault(DEV_ONLY_KEY_ENCRYPTION_KEYS),
+  /** Where the sandbox destination answers; without it there is no sandbox. */
+  SANDBOX_URL: z.url().optional(),
+  CRASH_AT: z.enum(CRASH_POINTS).optional(),
+  CALL_TIMEOUT_MS: milliseconds(30_000).refine(
+    (value) => value <= 40_000,
+    'must leave 15 s of the 60 s an attempt may take',
+  ),
+  CALL_GRACE_MS: milliseconds(5_000),
+  RETRY_FIRST_MS: milliseconds(5_000),
+  RETRY_LONGEST_MS: milliseconds(15 * 60_000),
+  OUTBOX_POLL_MS: milliseconds(1_000),
+  OUTBOX_LEASE_MS: milliseconds(30_000),
+  SWEEP_EVERY_MS: milliseconds(60_000),
+  SWEEP_OVERDUE_MS: milliseconds(120_000),
+})
+
+/** Reads the environment once and freezes it. Throws one Error that names every variable that is missing or wrong, and what it must be. */
+export function readConfig(environment: NodeJS.ProcessEnv) {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = Environment.safeParse(present)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+    throw new Error(`The configuration is not usable. ${problems.join('; ')}`)
+  }
+  const env = parsed.data
+  refuseInProduction(env)
+  return Object.freeze({
+    logLevel: env.LOG_LEVEL,
+    host: env.HOST,
+    port: env.PORT,
+    databaseUrl: env.DATABASE_URL,
+    temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
+    taskQueueSuffix: env.TASK_QUEUE_SUFFIX,
+    workflowBundle: env.WORKFLOW_BUNDLE,
+    pepper: env.KEY_PEPPER,
+    keyEncryptionKeys: env.KEY_ENCRYPTION_KEYS,
+    sandboxUrl: env.SANDBOX_URL,
+    crashAt: env.CRASH_AT,
+    pace: Object.freeze({
+      callTimeoutMs: env.CALL_TIMEOUT_MS,
+      callGraceMs: env.CALL_GRACE_MS,
+      retryFirstMs: env.RETRY_FIRST_MS,
+      retryLongestMs: env.RETRY_LONGEST_MS,
+    }),
+    outbox: Object.freeze({ pollMs: env.OUTBOX_POLL_MS, leaseMs: env.OUTBOX_LEASE_MS }),
+    sweep: Object.freeze({ everyMs: env.SWEEP_EVERY_MS, overdueMs: env.SWEEP_OVERDUE_MS }),
+  })
+}
+
+export type Config = ReturnType<typeof readConfig>
+
+/** How long the delivery of a post waits for what; scaled down in tests. */
+export type Pace = Config['pace']
+
+function refuseInProduction(env: z.infer<typeof Environment>): void {
+  if (env.NODE_ENV !== 'production') return
+  const refused = [
+    env.KEY_PEPPER === DEV_ONLY_PEPPER && 'KEY_PEPPER: set a secret of your own',
+    env.KEY_ENCRYPTION_KEYS.some(({ id }) => id.startsWith('dev-only')) && 'KEY_ENCRYPTION_KEYS: set keys of your own',
+    env.CRASH_AT && 'CRASH_AT: is for tests only',
+  ].filter((problem) => typeof problem === 'string')
+  if (refused.length > 0) throw new Error(`Not fit for production. ${refused.join('; ')}`)
+}

@@ -1,0 +1,15 @@
+import { readConfig } from '../config.js'
+import { connectDatabase } from './client.js'
+import { migrate } from './migrate.js'
+
+const { databaseUrl } = readConfig(process.env)
+const database = connectDatabase({ url: databaseUrl, name: 'migrate', max: 1 })
+try {
+  const applied = await migrate(database)
+  process.stdout.write(applied.length > 0 ? `Applied ${applied.join(', ')}\n` : 'The database is up to date\n')
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+} finally {
+  await database.end()
+}

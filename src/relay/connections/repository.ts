@@ -1,0 +1,105 @@
+import { decrypt, encrypt, type KeyEncryptionKey, type Place } from '../../encryption.js'
+import type { Database, Sql } from '../../db/client.js'
+import { newId } from '../../ids.js'
+import type { Account, Credentials } from '../platforms/platform.js'
+import type { Connection, ConnectionStatus } from './schema.js'
+
+type Keys = readonly KeyEncryptionKey[]
+
+interface ConnectionRow extends Omit<
+  Connection,
+  'platform_app_id' | 'token_expires_at' | 'last_verified_at' | 'created_at'
+> {
+  token_expires_at: Date | null
+  last_verified_at: Date | null
+  created_at: Date
+}
+
+/** What a post needs to know of a connection to aim at it. */
+export interface Destination {
+  id: string
+  platform: string
+  handle: string
+  status: ConnectionStatus
+}
+
+const place = (organisationId: string, id: string): Place => `${organisationId}|connections|credentials|${id}`
+
+const shown = (sql: Sql) => sql`
+  id, platform, status, handle, display_name, avatar_url, metadata, token_expires_at, last_verified_at, last_error, created_via, created_at`
+
+function present(row: ConnectionRow): Connection {
+  return {
+    ...row,
+    platform_app_id: null,
+    token_expires_at: row.token_expires_at?.toISOString() ?? null,
+    last_verified_at: row.last_verified_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  }
+}
+
+/** Keeps an account with its credentials sealed. The same account again keeps its connection's id and becomes active with the new ones. */
+export async function saveConnection(
+  sql: Sql,
+  organisationId: string,
+  { platform, account, keys }: { platform: string; account: Account; keys: Keys },
+): Promise<Connection> {
+  const [{ id }] = await sql<[{ id: string }]>`
+    insert into connections (id, organisation_id, platform, account_id, handle, display_name, avatar_url, created_via, last_verified_at)
+    values (${newId('conn')}, ${organisationId}, ${platform}, ${account.accountId}, ${account.handle}, ${account.displayName},
+            ${account.avatarUrl}, 'api', now())
+    on conflict (organisation_id, platform, account_id) do update
+       set handle = excluded.handle, display_name = excluded.display_name, avatar_url = excluded.avatar_url,
+           status = 'active', last_verified_at = now(), last_error = null
+    returning id`
+  // Sealed for the row it lies in, so the row's id comes first.
+  const credentials = encrypt(JSON.stringify(account.credentials), place(organisationId, id), keys)
+  const [row] = await sql<[ConnectionRow]>`
+    update connections set credentials = ${credentials} where id = ${id} returning ${shown(sql)}`
+  return present(row)
+}
+
+/** The organisation's connections among these ids, in id order. */
+export async function findDestinations(sql: Sql, organisationId: string, ids: string[]): Promise<Destination[]> {
+  return sql<Destination[]>`
+    select id, platform, handle, status from connections
+     where organisation_id = ${organisationId} and id in ${sql(ids)} order by id`
+}
+
+/** Opens what is sealed in a connection's row. */
+export function openCredentials(
+  sealed: string,
+  { organisationId, connectionId, keys }: { organisationId: string; connectionId: string; keys: Keys },
+): Credentials {
+  return JSON.parse(decrypt(sealed, place(organisationId, connectionId), keys)) as Credentials
+}
+
+/** Marks a connection whose account stopped accepting posts. */
+export async function flagConnection(
+  sql: Sql,
+  connectionId: string,
+  { status, code, message }: { status: 'reauth_required' | 'revoked'; code: string; message: string },
+): Promise<void> {
+  const error = { code, message, at: new Date().toISOString() }
+  await sql`
+    update connections set status = ${status}, last_error = ${sql.json(error)} where id = ${connectionId} and status = 'active'`
+}
+
+/** Renews the credentials that `used` were the sealed form of, once for all who ask: under the row's lock, whoever comes second finds
+ *  them renewed already and asks nobody. The lock is held over the call because a rotating token may be traded only once. */
+export async function renewCredentials(
+  database: Database,
+  { connectionId, used, keys }: { connectionId: string; used: string; keys: Keys },
+  renew: (credentials: Credentials) => Promise<Credentials>,
+): Promise<void> {
+  await database.begin(async (tx) => {
+    const [row] = await tx<{ organisation_id: string; credentials: string | null }[]>`
+      select organisation_id, credentials from connections where id = ${connectionId} for update`
+    if (!row?.credentials || row.credentials !== used) return
+    const renewed = await renew(
+      openCredentials(row.credentials, { organisationId: row.organisation_id, connectionId, keys }),
+    )
+    const sealed = encrypt(JSON.stringify(renewed), place(row.organisation_id, connectionId), keys)
+    await tx`update connections set credentials = ${sealed} where id = ${connectionId}`
+  })
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+
+export const CreateConnection = z.strictObject({
+  platform: z.string().min(1),
+  fields: z.record(z.string(), z.unknown()),
+})
+
+export const ConnectionStatus = z.enum(['active', 'reauth_required', 'disabled', 'revoked'])
+export type ConnectionStatus = z.infer<typeof ConnectionStatus>
+
+const instant = z.iso.datetime()
+
+/** A connection as the API answers it (shapes.md 1). Credentials are never part of it. */
+export const Connection = z
+  .strictObject({
+    id: z.string(),
+    platform: z.string(),
+    status: ConnectionStatus,
+    handle: z.string(),
+    display_name: z.string().nullable(),
+    avatar_url: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+    platform_app_id: z.string().nullable(),
+    token_expires_at: instant.nullable(),
+    last_verified_at: instant.nullable(),
+    last_error: z.strictObject({ code: z.string(), message: z.string(), at: instant }).nullable(),
+    created_via: z.enum(['api', 'oauth', 'connect_session']),
+    created_at: instant,
+  })
+  .meta({ id: 'Connection' })
+export type Connection = z.infer<typeof Connection>

@@ -1,0 +1,76 @@
+import type { Sql } from '../../db/client.js'
+import type { Attempt, Delivery } from './schema.js'
+
+interface DeliveryRow extends Omit<
+  Delivery,
+  'overrides' | 'warnings' | 'due_at' | 'next_attempt_at' | 'created_at' | 'started_at' | 'settled_at'
+> {
+  due_at: Date
+  next_attempt_at: Date | null
+  created_at: Date
+  started_at: Date | null
+  settled_at: Date | null
+}
+
+interface AttemptRow extends Omit<Attempt, 'started_at' | 'sent_at' | 'ended_at'> {
+  started_at: Date
+  sent_at: Date | null
+  ended_at: Date | null
+}
+
+const shown = (sql: Sql) => sql`
+  d.id, d.post_id, d.connection_id, d.platform, d.handle, d.status, d.due_at, d.remote_id, d.remote_url, d.error_code, d.error,
+  (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,
+  d.next_attempt_at, d.waiting_for, d.created_at, d.started_at, d.settled_at`
+
+function present(row: DeliveryRow): Delivery {
+  return {
+    ...row,
+    due_at: row.due_at.toISOString(),
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    overrides: null,
+    warnings: [],
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    settled_at: row.settled_at?.toISOString() ?? null,
+  }
+}
+
+/** The deliveries of a post, in the order they were made. */
+export async function findDeliveriesOfPost(sql: Sql, organisationId: string, postId: string): Promise<Delivery[]> {
+  const rows = await sql<DeliveryRow[]>`
+    select ${shown(sql)} from deliveries d where d.organisation_id = ${organisationId} and d.post_id = ${postId} order by d.id`
+  return rows.map(present)
+}
+
+/** One delivery; null when the organisation has none of that id. */
+export async function findDelivery(sql: Sql, organisationId: string, id: string): Promise<Delivery | null> {
+  const [row] = await sql<DeliveryRow[]>`
+    select ${shown(sql)} from deliveries d where d.organisation_id = ${organisationId} and d.id = ${id}`
+  return row ? present(row) : null
+}
+
+/** The ledger of a delivery, newest first; null when the organisation has no such delivery. */
+export async function findAttempts(sql: Sql, organisationId: string, deliveryId: string): Promise<Attempt[] | null> {
+  if (!(await findDelivery(sql, organisationId, deliveryId))) return null
+  const rows = await sql<AttemptRow[]>`
+    select number, generation, state, started_at, sent_at, ended_at, http_status, error_code, platform_message, remote_id, look_up
+      from attempts where delivery_id = ${deliveryId} order by number desc`
+  return rows.map((row) => ({
+    ...row,
+    started_at: row.started_at.toISOString(),
+    sent_at: row.sent_at?.toISOString() ?? null,
+    ended_at: row.ended_at?.toISOString() ?? null,
+  }))
+}
+
+/** Cancels what of a post is still pending; answers the ids. The row decides: a delivery that was claimed meanwhile is not among them. */
+export async function cancelPending(sql: Sql, organisationId: string, postId: string): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    update deliveries set status = 'cancelled', settled_at = now(), next_attempt_at = null, waiting_for = null
+     where id in (select id from deliveries
+                   where organisation_id = ${organisationId} and post_id = ${postId} and status = 'pending' order by id for update)
+       and status = 'pending'
+    returning id`
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,126 @@
+import type { ErrorCode } from '../../errors.js'
+import { flagConnection } from '../connections/repository.js'
+import { settleCall, type Failure } from '../platforms/http.js'
+import type { LookUp, Published } from '../platforms/platform.js'
+import { recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from './ledger.js'
+import { reachAccount, renewToken, type Publisher, type PublishStep, type Reach } from './publisher.js'
+import { connectionAfter, judge } from './rules.js'
+
+/** How long a platform that does not answer is asked about an unknown outcome before it counts as one that cannot be asked. */
+const LOOK_UP_FOR_MS = 24 * 3_600_000
+
+/** A failure with what the ledger says of it. */
+export interface FailedAttempt {
+  number: number
+  state: AttemptEnd['state']
+  code: ErrorCode
+  lookUp: AttemptEnd['lookUp']
+  failure: Partial<Failure>
+}
+
+/** The platform took it: attempt, delivery, part and post in one transaction. */
+export async function settleAccepted(
+  publisher: Publisher,
+  view: RunView,
+  attempt: { number: number; lookUp: 'found' | null },
+  published: Published,
+): Promise<PublishStep> {
+  const end = {
+    state: 'accepted',
+    code: null,
+    httpStatus: null,
+    platformMessage: null,
+    lookUp: attempt.lookUp,
+  } as const
+  return record(publisher, view, attempt.number, end, { kind: 'succeeded', published })
+}
+
+/** The attempt brought nothing: tries again within the budget, or ends the delivery with the code. */
+export async function settleFailed(publisher: Publisher, view: RunView, attempt: FailedAttempt): Promise<PublishStep> {
+  const { platformMessage = null, retryAfterMs = null, httpStatus = null } = attempt.failure
+  const { code, verdict } = await decide(publisher, view, attempt.code, retryAfterMs)
+  const end: AttemptEnd = { state: attempt.state, code, httpStatus, platformMessage, lookUp: attempt.lookUp }
+  const message = platformMessage ?? `${view.platform}: ${code}`
+  if (verdict.kind === 'retry') {
+    const { inMs } = verdict
+    await record(publisher, view, attempt.number, end, { kind: 'waiting', inMs, code, reason: message })
+    return { kind: 'retry', inMs, code }
+  }
+  const flagged = connectionAfter(code)
+  if (flagged) await flagConnection(publisher.database, view.connection.id, { status: flagged, code, message })
+  return record(publisher, view, attempt.number, end, { kind: 'settled', status: verdict.status, code, message })
+}
+
+async function decide(publisher: Publisher, view: RunView, failed: ErrorCode, retryAfterMs: number | null) {
+  const ask = (code: ErrorCode) =>
+    judge({ code, retryAfterMs }, [...view.past_codes, code], { pace: publisher.pace, random: Math.random() })
+  const verdict = ask(failed)
+  if (verdict.kind !== 'retry' || !verdict.refresh) return { code: failed, verdict }
+  const reach = reachAccount(publisher, view)
+  const renewed = reach ? await renewToken(publisher, view, reach) : 'refused'
+  if (renewed === 'renewed') return { code: failed, verdict }
+  // The platform that will not renew a token has said the last word; one that does not answer is asked again.
+  return renewed === 'unavailable'
+    ? { code: 'platform_unavailable' as const, verdict: ask('platform_unavailable') }
+    : { code: failed, verdict: { kind: 'settle', status: 'failed' } as const }
+}
+
+/** An attempt whose bytes may have left: asks the platform. Found is believed at once; absent only when the platform has answered that
+ *  very request, or when no copy of it can still be under way; what cannot be asked ends as publish_indeterminate. */
+export async function settleUnknown(
+  publisher: Publisher,
+  view: RunView,
+  attempt: { number: number; sentMsAgo: number; clientKey: string; failure: Partial<Failure> & { code: ErrorCode } },
+): Promise<PublishStep> {
+  const { number, sentMsAgo, clientKey, failure } = attempt
+  const { callTimeoutMs, callGraceMs } = publisher.pace
+  const reach = reachAccount(publisher, view)
+  const answer = await askPlatform(reach, clientKey)
+  if ('failure' in answer && sentMsAgo < LOOK_UP_FOR_MS) {
+    if (reach && answer.failure.code === 'auth_expired') await renewToken(publisher, view, reach)
+    return { kind: 'retry', inMs: Math.max(publisher.pace.retryFirstMs, sentMsAgo / 4), code: answer.failure.code }
+  }
+  const found = 'value' in answer ? answer.value : ({ result: 'cannot_ask' } as const)
+  switch (found.result) {
+    case 'landed':
+      return settleAccepted(publisher, view, { number, lookUp: 'found' }, found)
+    case 'absent': {
+      const safeInMs = failure.answered ? 0 : callTimeoutMs + callGraceMs - sentMsAgo
+      if (safeInMs > 0) return { kind: 'retry', inMs: safeInMs, code: failure.code }
+      return settleFailed(publisher, view, { number, state: 'unknown', code: failure.code, lookUp: 'absent', failure })
+    }
+    case 'cannot_ask': {
+      const code = 'publish_indeterminate' as const
+      return settleFailed(publisher, view, { number, state: 'unknown', code, lookUp: 'cannot_ask', failure })
+    }
+  }
+}
+
+async function askPlatform(reach: Reach | null, clientKey: string): Promise<{ value: LookUp } | { failure: Failure }> {
+  const lookUp = reach?.platform.lookUp
+  if (!reach || !lookUp) return { value: { result: 'cannot_ask' } }
+  return settleCall(() => lookUp({ clientKey }, reach.http()))
+}
+
+async function record(
+  publisher: Publisher,
+  view: RunView,
+  number: number,
+  end: AttemptEnd,
+  delivery: DeliveryEnd,
+): Promise<PublishStep> {
+  publisher.crash('outcome.ready')
+  const stands = await recordOutcome(publisher.database, { deliveryId: view.id, attempt: number }, end, delivery)
+  const event = {
+    delivery_id: view.id,
+    post_id: view.post_id,
+    platform: view.platform,
+    generation: view.generation,
+    attempt: number,
+  }
+  publisher.log.info(
+    { ...event, state: end.state, code: end.code, http_status: end.httpStatus, outcome: delivery.kind, stands },
+    'delivery.attempted',
+  )
+  return { kind: 'settled' }
+}

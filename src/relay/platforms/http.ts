@@ -1,0 +1,197 @@
+import { request, type Dispatcher } from 'undici'
+import type { z } from 'zod'
+import type { ErrorCode } from '../../errors.js'
+import type { Refusal } from './platform.js'
+
+/** Why a call to a platform brought nothing.
+ *  not_sent: no byte of the request left · refused: the platform answered no · ambiguous: it may have been carried out. */
+export type Certainty = 'not_sent' | 'refused' | 'ambiguous'
+
+interface Failure {
+  code: ErrorCode
+  certainty: Certainty
+  /** Whether a whole answer came, so that the platform is done with the request. */
+  answered: boolean
+  httpStatus: number | null
+  platformMessage: string | null
+  retryAfterMs: number | null
+}
+
+/** A call that brought no usable answer. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure'
+  readonly failure: Failure
+
+  constructor(message: string, failure: Partial<Failure> & Pick<Failure, 'code' | 'certainty'>) {
+    super(message)
+    this.failure = { answered: false, httpStatus: null, platformMessage: null, retryAfterMs: null, ...failure }
+  }
+}
+
+interface CallOptions {
+  headers?: Record<string, string>
+  query?: Record<string, string>
+  json?: unknown
+}
+
+/** HTTP bound to one account of one platform. Answers are parsed by the schema given; everything else throws CallFailure. */
+export interface PlatformHttp {
+  get<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
+  post<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
+  /** The one request that publishes: commits the attempt as `sent` before its first byte, and refuses a second. */
+  publish<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
+}
+
+interface Binding {
+  origin: string
+  headers?: Record<string, string>
+  refusals: readonly Refusal[]
+  client: Dispatcher
+  timeoutMs: number
+  signal?: AbortSignal
+  /** Commits `sent`; throws CallFailure `not_sent` where this attempt may no longer send. Without it, publishing is refused. */
+  beforePublish?: () => Promise<void>
+}
+
+const LONGEST_ANSWER = 1_000_000
+const EXCERPT = 500
+const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
+
+// Failures of resolving, connecting and TLS: the request was not begun.
+const NOT_BEGUN =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/
+
+/** Binds HTTP to an origin, its headers and its refusal table. */
+export function createPlatformHttp(binding: Binding): PlatformHttp {
+  let published = false
+  const call = <T>(method: 'GET' | 'POST', path: string, schema: z.ZodType<T>, options: CallOptions = {}) =>
+    exchange(binding, { method, path, ...options }).then((answer) => readAnswer(answer, schema, binding.refusals))
+  return {
+    get: (path, schema, options) => call('GET', path, schema, options),
+    post: (path, schema, options) => call('POST', path, schema, options),
+    async publish(path, schema, options) {
+      if (published || !binding.beforePublish) throw new Error('An attempt makes exactly one guarded request')
+      published = true
+      await binding.beforePublish()
+      return call('POST', path, schema, options)
+    },
+  }
+}
+
+interface Answer {
+  status: number
+  text: string
+  retryAfter: string | null
+}
+
+async function exchange(
+  binding: Binding,
+  { method, path, headers, query, json }: CallOptions & { method: 'GET' | 'POST'; path: string },
+) {
+  const signals = [AbortSignal.timeout(binding.timeoutMs), ...(binding.signal ? [binding.signal] : [])]
+  try {
+    const response = await request(new URL(path, binding.origin), {
+      method,
+      dispatcher: binding.client,
+      signal: AbortSignal.any(signals),
+      ...(query && { query }),
+      headers: {
+        accept: 'application/json',
+        ...binding.headers,
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+    })
+    const text = await readText(response.body)
+    return { status: response.statusCode, text, retryAfter: firstOf(response.headers['retry-after']) }
+  } catch (error) {
+    throw unanswered(error)
+  }
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > LONGEST_ANSWER)
+      throw new CallFailure('The answer is too long', { code: 'platform_error', certainty: 'ambiguous' })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function unanswered(error: unknown): CallFailure {
+  if (error instanceof CallFailure) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const certainty = NOT_BEGUN.test(code) ? 'not_sent' : 'ambiguous'
+  const message = error instanceof Error ? error.message : String(error)
+  return new CallFailure(message, {
+    code: 'platform_unavailable',
+    certainty,
+    platformMessage: `No answer (${code || message})`,
+  })
+}
+
+function readAnswer<T>({ status, text, retryAfter }: Answer, schema: z.ZodType<T>, refusals: readonly Refusal[]): T {
+  const body = parseJson(text)
+  if (status >= 200 && status < 300) {
+    const parsed = schema.safeParse(body)
+    if (parsed.success) return parsed.data
+  }
+  const row = refusals.find((refusal) => refusal.status === status && (refusal.body?.test(text) ?? true))
+  // Only a refusal that can be read is a refusal: a page of HTML or a 5xx may come from something in between.
+  const definite = status === 429 || (status >= 400 && status < 500 && body !== undefined)
+  throw new CallFailure(`The platform answered ${status}`, {
+    code: row?.code ?? codeOfStatus(status),
+    certainty: definite ? 'refused' : 'ambiguous',
+    answered: true,
+    httpStatus: status,
+    platformMessage: text.slice(0, EXCERPT) || null,
+    retryAfterMs: readRetryAfter(retryAfter, Date.now()),
+  })
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  if (status === 429) return 'rate_limited'
+  if (status === 401) return 'auth_expired'
+  if (status === 502 || status === 503 || status === 504) return 'platform_unavailable'
+  return 'platform_error'
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // told from a body that is JSON by the caller: there is no JSON `undefined`
+  }
+}
+
+/** `Retry-After` (RFC 9110 10.2.3), seconds or a date, as milliseconds from `now`, 24 hours at the most. */
+export function readRetryAfter(value: string | null, now: number): number | null {
+  if (!value) return null
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null
+}
+
+function firstOf(header: string | string[] | undefined): string | null {
+  return (Array.isArray(header) ? header[0] : header) ?? null
+}
+
+/** Runs an adapter's function and tells what it brought: its value, or the failure. An error of our own (a bug in an adapter) is
+ *  `platform_error`, ambiguous once the guarded request may have left. */
+export async function settleCall<T>(
+  run: () => Promise<T>,
+  mayHaveSent: () => boolean = () => false,
+): Promise<{ value: T } | { failure: Failure; error: unknown }> {
+  try {
+    return { value: await run() }
+  } catch (error) {
+    if (error instanceof CallFailure) return { failure: error.failure, error }
+    const certainty = mayHaveSent() ? 'ambiguous' : 'not_sent'
+    return { failure: new CallFailure(String(error), { code: 'platform_error', certainty }).failure, error }
+  }
+}
+
+export type { Failure }

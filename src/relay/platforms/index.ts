@@ -1,0 +1,11 @@
+import type { Platform } from './platform.js'
+import { sandbox } from './sandbox.js'
+
+/** The platforms of this process by id. */
+export type Platforms = ReadonlyMap<string, Platform>
+
+/** The list. The sandbox is on it where the operator runs one. */
+export function createPlatforms({ sandboxUrl }: { sandboxUrl: string | undefined }): Platforms {
+  const list = [...(sandboxUrl ? [sandbox(sandboxUrl)] : [])]
+  return new Map(list.map((platform) => [platform.id, platform]))
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { ERRORS, type ErrorCode } from '../../errors.js'
+import type { Platform } from './platform.js'
+
+const AccountAnswer = z.object({ id: z.string(), name: z.string(), token: z.string() })
+const Token = z.object({ token: z.string() })
+const Accepted = z.object({ id: z.string(), url: z.url() })
+const LookUpAnswer = z.object({ posts: z.array(Accepted).nullable() })
+
+const refusalCodes = Object.keys(ERRORS) as ErrorCode[]
+
+/** The product's own destination at `origin` (`SANDBOX_URL`): real HTTP, with an append-only list of what reached it. */
+export function sandbox(origin: string): Platform {
+  return {
+    id: 'sandbox',
+    name: 'Sandbox',
+    status: 'open',
+    category: 'other',
+    auth: { kind: 'none', fields: z.strictObject({ name: z.string().min(1).max(100).default('sandbox') }) },
+    accepts: { text: { max: 100_000, unit: 'characters' } },
+    count: (text) => text.length,
+    landed: 'B', // asked for the client key
+    refusals: refusalCodes.map((code) => ({ status: ERRORS[code].http, body: new RegExp(`"code":"${code}"`), code })),
+
+    entry: () => ({ origin, inner: true }),
+    reach: ({ token }) => ({ origin, inner: true, headers: { authorization: `Bearer ${token}` } }),
+
+    async connect({ fields, organisationId }, http) {
+      const { id, name, token } = await http.post('/sandbox/api/accounts', AccountAnswer, {
+        json: { owner: organisationId, name: fields['name'] },
+      })
+      return { accountId: id, handle: name, displayName: name, avatarUrl: null, credentials: { account_id: id, token } }
+    },
+
+    async refresh(credentials, http) {
+      const { token } = await http.post('/sandbox/api/token', Token)
+      return { ...credentials, token }
+    },
+
+    newClientKey: () => randomBytes(12).toString('hex'),
+
+    async publish({ text, clientKey }, http) {
+      const { id, url } = await http.publish('/sandbox/api/posts', Accepted, { json: { text, client_key: clientKey } })
+      return { remoteId: id, remoteUrl: url }
+    },
+
+    async lookUp({ clientKey }, http) {
+      const { posts } = await http.get('/sandbox/api/posts', LookUpAnswer, { query: { client_key: clientKey } })
+      if (!posts) return { result: 'cannot_ask' }
+      const [post] = posts
+      return post ? { result: 'landed', remoteId: post.id, remoteUrl: post.url } : { result: 'absent' }
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { isSettled } from '../deliveries/rules.js'
+import type { DeliveryStatus } from '../deliveries/schema.js'
+import type { PostStatus } from './schema.js'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+/** How far ahead a post may be scheduled. */
+export const FURTHEST_DAYS = 730
+
+/** When a post goes out: null is now, which a time up to a minute past also means. Answers why a time cannot be used instead of throwing. */
+export function readDueTime(scheduledAt: string | undefined, now: Date): { due: Date | null } | { problem: string } {
+  if (!scheduledAt) return { due: null }
+  const due = new Date(scheduledAt)
+  const aheadMs = due.getTime() - now.getTime()
+  if (aheadMs < -MINUTE_MS) return { problem: 'is more than a minute past; leave it out to publish now' }
+  if (aheadMs > FURTHEST_DAYS * DAY_MS) return { problem: `is more than ${FURTHEST_DAYS} days ahead` }
+  return { due: aheadMs > 0 ? due : null }
+}
+
+/** The status of a post once all its deliveries are final; null while one is not (shapes.md 2, Roll-up: skipped ones are ignored). */
+export function rollUp(deliveries: readonly DeliveryStatus[]): PostStatus | null {
+  if (!deliveries.every(isSettled)) return null
+  const count = (...of: DeliveryStatus[]) => deliveries.filter((status) => of.includes(status)).length
+  const succeeded = count('succeeded')
+  const failed = count('failed', 'rejected')
+  const cancelled = count('cancelled')
+  if (succeeded > 0) return failed + cancelled > 0 ? 'partial' : 'published'
+  return failed === 0 && cancelled > 0 ? 'cancelled' : 'failed'
+}

@@ -1,0 +1,48 @@
+import type { Database } from '../db/client.js'
+import { ERRORS, type ErrorCode } from '../errors.js'
+import { readDirective } from './directive.js'
+import { appendRequest, countRequests, expireToken, type SandboxAccount } from './repository.js'
+
+/** Requests per minute and account, as its rate-limit headers say. */
+export const REQUESTS_PER_MINUTE = 6_000
+
+/** How the sandbox answers one publish request. */
+export type Reply = { remaining: number } & (
+  | { kind: 'refused'; status: number; code: ErrorCode }
+  | { kind: 'accepted'; postId: string; afterMs: number }
+  | { kind: 'dropped' }
+)
+
+/** Writes a publish request down and decides the answer by its magic text. What is accepted is on the list before any answer leaves. */
+export async function receivePost(
+  database: Database,
+  account: SandboxAccount,
+  { clientKey, text }: { clientKey: string; text: string },
+): Promise<Reply> {
+  const { refuse, slowMs, drop } = readDirective(text)
+  const { ofKey, lastMinute } = await countRequests(database, account.id, clientKey)
+  const remaining = Math.max(0, REQUESTS_PER_MINUTE - lastMinute - 1)
+  const code = codeOf({
+    expired: account.expired,
+    lastMinute,
+    refuse: refuse && ofKey < refuse.times ? refuse.code : null,
+  })
+  const postId = await appendRequest(database, account.id, { clientKey, text, outcome: code ?? 'accepted' })
+  if (code === 'auth_expired') await expireToken(database, account.id)
+  if (code) return { kind: 'refused', remaining, status: ERRORS[code].http, code }
+  if (!postId) throw new Error('An accepted request has no post')
+  return drop ? { kind: 'dropped', remaining } : { kind: 'accepted', remaining, postId, afterMs: slowMs }
+}
+
+function codeOf({
+  expired,
+  lastMinute,
+  refuse,
+}: {
+  expired: boolean
+  lastMinute: number
+  refuse: ErrorCode | null
+}): ErrorCode | null {
+  if (expired) return 'auth_expired'
+  return lastMinute >= REQUESTS_PER_MINUTE ? 'rate_limited' : refuse
+}

@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Sql } from '../db/client.js'
+
+/** One account of the sandbox; `timeline` is the unguessable part of its page's address. */
+export interface SandboxAccount {
+  id: string
+  name: string
+  timeline: string
+  expired: boolean
+}
+
+/** One accepted request, as timeline and look-up show it. */
+export interface SandboxPost {
+  post_id: string
+  text: string
+  received_at: Date
+}
+
+const hash = (token: string) => createHash('sha256').update(token).digest()
+const unguessable = () => randomBytes(16).toString('hex')
+
+/** Opens the owner's account of that name, or signs in to it anew; the token it answers replaces the one before. */
+export async function openAccount(sql: Sql, { owner, name }: { owner: string; name: string }) {
+  const token = unguessable()
+  const [account] = await sql<SandboxAccount[]>`
+    insert into sandbox_accounts (id, owner, name, timeline, token)
+    values (${`sbx_${unguessable()}`}, ${owner}, ${name}, ${unguessable()}, ${hash(token)})
+    on conflict (owner, name) do update set token = excluded.token, expired = false
+    returning id, name, timeline, expired`
+  if (!account) throw new Error('The sandbox account was neither made nor found')
+  return { account, token }
+}
+
+/** The account this token belongs to, also when it has expired. */
+export async function findAccount(sql: Sql, token: string): Promise<SandboxAccount | null> {
+  const [account] = await sql<SandboxAccount[]>`
+    select id, name, timeline, expired from sandbox_accounts where token = ${hash(token)}`
+  return account ?? null
+}
+
+/** Makes the account's token expire. */
+export async function expireToken(sql: Sql, accountId: string): Promise<void> {
+  await sql`update sandbox_accounts set expired = true where id = ${accountId}`
+}
+
+/** Trades a token, expired or not, for a new one; null when it is unknown, as one is that was traded before. */
+export async function tradeToken(sql: Sql, token: string): Promise<string | null> {
+  const fresh = unguessable()
+  const { count } =
+    await sql`update sandbox_accounts set token = ${hash(fresh)}, expired = false where token = ${hash(token)}`
+  return count === 1 ? fresh : null
+}
+
+/** How many requests came before: for this client key, and from the account within the last minute. */
+export async function countRequests(
+  sql: Sql,
+  accountId: string,
+  clientKey: string,
+): Promise<{ ofKey: number; lastMinute: number }> {
+  const [row] = await sql<{ ofKey: number; lastMinute: number }[]>`
+    select (select count(*)::int from sandbox_requests where account_id = ${accountId} and client_key = ${clientKey}) as "ofKey",
+           (select count(*)::int from sandbox_requests
+             where account_id = ${accountId} and received_at > now() - interval '1 minute') as "lastMinute"`
+  return row ?? { ofKey: 0, lastMinute: 0 }
+}
+
+/** Writes one request down; answers the post's id when it was accepted. Never deduplicates. */
+export async function appendRequest(
+  sql: Sql,
+  accountId: string,
+  { clientKey, text, outcome }: { clientKey: string; text: string; outcome: string },
+): Promise<string | null> {
+  const postId = outcome === 'accepted' ? unguessable() : null
+  await sql`
+    insert into sandbox_requests (account_id, client_key, text, outcome, post_id)
+    values (${accountId}, ${clientKey}, ${text}, ${outcome}, ${postId})`
+  return postId
+}
+
+/** What was accepted under this client key, oldest first. */
+export async function findAccepted(sql: Sql, accountId: string, clientKey: string): Promise<SandboxPost[]> {
+  return sql<SandboxPost[]>`
+    select post_id, text, received_at from sandbox_requests
+     where account_id = ${accountId} and client_key = ${clientKey} and outcome = 'accepted' order by seq`
+}
+
+/** The account behind a timeline's address and its newest 100 posts; null when there is none. */
+export async function readTimeline(sql: Sql, timeline: string): Promise<{ name: string; posts: SandboxPost[] } | null> {
+  const [account] = await sql<
+    { id: string; name: string }[]
+  >`select id, name from sandbox_accounts where timeline = ${timeline}`
+  if (!account) return null
+  const posts = await sql<SandboxPost[]>`
+    select post_id, text, received_at from sandbox_requests
+     where account_id = ${account.id} and outcome = 'accepted' order by seq desc limit 100`
+  return { name: account.name, posts }
+}

@@ -1,0 +1,85 @@
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
+import { defineSearchAttributeKey } from '@temporalio/common'
+import type { DeliveryCommand, DeliveryLine, OutboxLine } from '../src/outbox/outbox.js'
+import type { DeliveryRun } from '../src/relay/deliveries/schema.js'
+import type { deliverPost } from '../workflows/relay/deliver-post.js'
+import { SEARCH_ATTRIBUTES } from './task-queues.js'
+
+/** What carrying out a line needs. */
+export interface Commander {
+  client: Client
+  taskQueue: string
+  /** Gives an unsettled delivery whose run has closed a new one. */
+  rearm(run: DeliveryRun): Promise<void>
+}
+
+// The workflow's code is never loaded here: its name and its signal's name are enough.
+const DELIVER_POST = 'deliverPost' satisfies (typeof deliverPost)['name']
+const DELIVERY_CHANGED = 'deliveryChanged'
+
+const [organisationId, postId, platform, connectionId] = SEARCH_ATTRIBUTES.map((name) =>
+  defineSearchAttributeKey(name, 'KEYWORD'),
+)
+
+/** Carries out one line. Every command may be repeated: what was done already is success. */
+export async function carryOut(commander: Commander, line: OutboxLine): Promise<void> {
+  await COMMANDS[line.command](commander, line.workflow_id, line.args)
+}
+
+const COMMANDS: Record<
+  DeliveryCommand,
+  (commander: Commander, workflowId: string, line: DeliveryLine) => Promise<void>
+> = {
+  start_delivery: startDelivery,
+  poke_delivery: pokeDelivery,
+  cancel_delivery: cancelDelivery,
+}
+
+async function startDelivery(commander: Commander, workflowId: string, line: DeliveryLine): Promise<void> {
+  const startDelay = Math.max(0, Date.parse(line.dueAt) - Date.now())
+  try {
+    await commander.client.workflow.start(DELIVER_POST, {
+      ...runOptions(commander, workflowId, line),
+      ...(startDelay > 0 && { startDelay }),
+    })
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+  }
+}
+
+/** Wakes a run inside its delay, starts a missing one; one that has closed without settling its delivery is re-armed. */
+async function pokeDelivery(commander: Commander, workflowId: string, line: DeliveryLine): Promise<void> {
+  try {
+    await commander.client.workflow.signalWithStart(DELIVER_POST, {
+      ...runOptions(commander, workflowId, line),
+      signal: DELIVERY_CHANGED,
+    })
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+    await commander.rearm({ deliveryId: line.deliveryId, generation: line.generation })
+  }
+}
+
+async function cancelDelivery({ client }: Commander, workflowId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId).cancel()
+  } catch (error) {
+    // Never started or closed already: the row alone decided.
+    if (!(error instanceof WorkflowNotFoundError)) throw error
+  }
+}
+
+function runOptions({ taskQueue }: Commander, workflowId: string, line: DeliveryLine) {
+  const run: DeliveryRun = { deliveryId: line.deliveryId, generation: line.generation }
+  const values = [line.organisationId, line.postId, line.platform, line.connectionId]
+  const keys = [organisationId, postId, platform, connectionId]
+  return {
+    taskQueue,
+    workflowId,
+    args: [run] as [DeliveryRun],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+    workflowIdConflictPolicy: 'USE_EXISTING' as const,
+    staticSummary: `${line.platform} · ${line.handle} · due ${line.dueAt}`,
+    typedSearchAttributes: keys.flatMap((key, at) => (key ? [{ key, value: values[at] ?? '' }] : [])),
+  }
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../src/config.js'
+import type { Database } from '../src/db/client.js'
+import type { Log } from '../src/log.js'
+import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
+
+/** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. */
+export function startSweep({ database, sweep, log }: { database: Database; sweep: Config['sweep']; log: Log }): {
+  stop(): Promise<void>
+} {
+  const stopping = new AbortController()
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      // Jitter keeps the sweeps of several processes apart.
+      await sleep(sweep.everyMs * (0.75 + Math.random() / 2), undefined, { signal: stopping.signal }).catch(
+        () => 'stopped',
+      )
+      if (stopping.signal.aborted) return
+      try {
+        const poked = await pokeOverdue(database, sweep)
+        if (poked > 0) log.warn({ poked }, 'sweep.poked')
+      } catch (error) {
+        log.warn({ error }, 'sweep.failed')
+      }
+    }
+  }
+  const running = run()
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}

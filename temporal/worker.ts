@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { createDeliveryActivities } from '../activities/relay/deliveries.js'
+import { readConfig, type Config } from '../src/config.js'
+import { armCrashPoint } from '../src/crash-points.js'
+import { connectDatabase } from '../src/db/client.js'
+import { requireCurrentSchema } from '../src/db/migrate.js'
+import { createInnerClient } from '../src/egress/inner.js'
+import { createLog, type Log } from '../src/log.js'
+import { runProcess } from '../src/process.js'
+import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
+import { createPlatforms } from '../src/relay/platforms/index.js'
+import { createTemporalClient } from './connection.js'
+import { startRelayLoop } from './relay-loop.js'
+import { startSweep } from './sweep.js'
+import { publishQueue } from './task-queues.js'
+
+const PUBLISH_SLOTS = 100
+const CACHED_RUNS = 500
+
+await runProcess(async () => {
+  const config = readConfig(process.env)
+  const log = createLog({ name: 'worker', level: config.logLevel })
+  // Shutdown is ours (runProcess): the runtime's own signal handlers would race it.
+  Runtime.install({
+    logger: new DefaultLogger('WARN', (entry) => log.warn(entry.meta ?? {}, entry.message)),
+    shutdownSignals: [],
+  })
+  const database = connectDatabase({ url: config.databaseUrl, name: 'worker', max: 20 })
+  await requireCurrentSchema(database)
+
+  const temporal = createTemporalClient(config.temporal)
+  const taskQueue = publishQueue(config)
+  const commander = { client: temporal.client, taskQueue, rearm: rearmDelivery.bind(null, database) }
+  const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
+  const sweep = startSweep({ database, sweep: config.sweep, log })
+
+  const connection = await connectWhenUp(config.temporal.address, log)
+  const worker = await Worker.create({
+    connection,
+    namespace: config.temporal.namespace,
+    taskQueue,
+    ...workflowsOf(config),
+    activities: createDeliveryActivities({
+      database,
+      platforms: createPlatforms(config),
+      client: createInnerClient(),
+      keys: config.keyEncryptionKeys,
+      pace: config.pace,
+      crash: armCrashPoint(config.crashAt),
+      log,
+    }),
+    maxConcurrentActivityTaskExecutions: PUBLISH_SLOTS,
+    maxCachedWorkflows: CACHED_RUNS,
+    // Longer than a call may take, so that an orderly stop never leaves one unknown.
+    shutdownGraceTime: config.pace.callTimeoutMs + config.pace.callGraceMs,
+  })
+  const running = worker.run()
+  running.catch((error: unknown) => {
+    log.fatal({ error }, 'worker.ended')
+    process.exit(1)
+  })
+  log.info({ task_queue: taskQueue }, 'worker.polling')
+
+  return {
+    facts: {},
+    async stop() {
+      worker.shutdown()
+      await running
+      await Promise.all([relayLoop.stop(), sweep.stop()])
+      await Promise.all([connection.close(), temporal.close(), database.end({ timeout: 5 })])
+    },
+  }
+})
+
+function workflowsOf({ workflowBundle }: Config) {
+  return workflowBundle
+    ? { workflowBundle: { codePath: workflowBundle } }
+    : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+}
+
+async function connectWhenUp(address: string, log: Log): Promise<NativeConnection> {
+  for (;;) {
+    try {
+      return await NativeConnection.connect({ address })
+    } catch (error) {
+      log.warn({ error, address }, 'worker.waiting_for_temporal')
+      await sleep(1_000)
+    }
+  }
+}

@@ -1,0 +1,1 @@
+export { deliverPost } from './relay/deliver-post.js'
