@@ -39,8 +39,7 @@ export async function startNodeProcess(options: NodeProcessOptions): Promise<Nod
     })
   })
   const probe = (): Promise<Record<string, unknown>> => within(readyWithinMs, ready)
-  const { ready: _ready, ...facts } = await untilReady(child, { name, probe, timeoutMs: readyWithinMs })
-  return { ...child, facts }
+  return { ...child, facts: await untilReady(child, { name, probe, timeoutMs: readyWithinMs }) }
 }
 
 function isReady(message: unknown): message is Record<string, unknown> {

@@ -58,7 +58,8 @@ export async function choosePort(variable: string, usual: number, what: string):
   const named = process.env[variable]
   if (named) {
     const port = Number(named)
-    if (!Number.isInteger(port) || port < 0 || port > 65535) throw new Error(`${variable} must be a port from 0 to 65535.`)
+    if (!Number.isInteger(port) || port < 0 || port > 65535)
+      throw new Error(`${variable} must be a port from 0 to 65535.`)
     await assertPortFree(port, what, variable)
     return port === 0 ? freePort() : port
   }

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { RelayClient } from './demo/client.js'
+import { Facts } from './demo/facts.js'
+import { playScenes } from './demo/scenes.js'
+import { startStack, type DevFacts } from './stack/stack.js'
+
+const dataDir = process.env.DATA_DIR ?? fileURLToPath(new URL('../.data', import.meta.url))
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+
+/** The facts of an `npm run dev` of this folder that answers; null where none runs. */
+async function findRunning(): Promise<DevFacts | null> {
+  try {
+    const facts = JSON.parse(await readFile(`${dataDir}/dev.json`, 'utf8')) as DevFacts
+    const answer = await fetch(`${facts.api}/healthz`, { signal: AbortSignal.timeout(1_000) })
+    return answer.ok ? facts : null
+  } catch {
+    return null // no file or no answer: the demo starts its own
+  }
+}
+
+async function play(dev: DevFacts): Promise<boolean> {
+  const facts = new Facts()
+  const client = new RelayClient(dev.api, dev.relay_api_key)
+  await playScenes({ client, temporalUi: dev.temporal_ui, facts })
+  say(`\n${facts.summary()}`)
+  return facts.allHeld
+}
+
+try {
+  const running = await findRunning()
+  if (running) {
+    say(`Using the stack that runs at ${running.api}.`)
+    process.exitCode = (await play(running)) ? 0 : 1
+  } else {
+    say('Starting PostgreSQL, Temporal, api and worker …')
+    const stack = await startStack({ dataDir, report: say })
+    try {
+      process.exitCode = (await Promise.race([play(stack.facts), stack.exited])) ? 0 : 1
+    } finally {
+      await stack.stop()
+    }
+    say('Everything was stopped. `npm run dev` keeps it running, so that the links above can be opened.')
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}
+process.exit()
