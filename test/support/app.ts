@@ -66,7 +66,7 @@ export class Tenant {
   async settled(postId: string, withinMs?: number): Promise<Post> {
     return until(
       `post ${postId} is settled`,
-      async () => this.read(postId).then((post) => post.settled_at && post),
+      async () => this.read(postId).then((post) => (post.settled_at ? post : null)),
       withinMs,
     )
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { startChild, succeeded } from './child.js'
 
@@ -26,7 +26,6 @@ export async function buildTemporal({ go, moduleFolder, version, binary, report,
   // A name of its own and a rename: two builds at once end with one whole file.
   const unfinished = `${binary}.${process.pid}-${randomBytes(4).toString('hex')}`
   try {
-    await mkdir(dirname(binary), { recursive: true })
     const build = await startChild({
       name: 'go build',
       command: go,

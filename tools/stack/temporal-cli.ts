@@ -1,4 +1,4 @@
-import { access, constants, readFile, stat } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +24,7 @@ export async function findTemporal(
   const binary = join(folder, `temporal-${version}-${process.platform}-${process.arch}`)
   if (await isExecutable(binary)) return binary
 
+  await makeCache(folder)
   const download = await downloadTemporal({ version, binary, report, env })
   if (download.done) return binary
 
@@ -41,6 +42,18 @@ export async function findTemporal(
 async function namedByUser(path: string): Promise<string> {
   if (await isExecutable(path)) return path
   throw new Error(`TEMPORAL_CLI is set to ${path}, which is not a program that can be run; correct it or unset it.`)
+}
+
+async function makeCache(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+  } catch (error) {
+    throw new Error(
+      `Temporal cannot be kept in ${folder}, which is not writable; set XDG_CACHE_HOME to a folder that is.`,
+      { cause: error },
+    )
+  }
 }
 
 async function wantedVersion(): Promise<string> {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRequire } from 'node:module'
@@ -27,7 +27,6 @@ const program = `
 /** The download that @temporalio/testing makes, in a process of its own because it cannot be called off. A network that is closed or too slow is an answer, not an error. */
 export async function downloadTemporal(options: TemporalDownload): Promise<DownloadResult> {
   const { version, binary, report, env, patience = { beginMs: 10_000, stallMs: 30_000 } } = options
-  await mkdir(dirname(binary), { recursive: true })
   const folder = await mkdtemp(`${binary}.download-`)
   const file = join(folder, `temporal-v${version}`)
   const child = await startChild({
@@ -55,7 +54,10 @@ export async function downloadTemporal(options: TemporalDownload): Promise<Downl
       if (size > 0 && watch.size === 0) report(`Downloading Temporal ${version}; it is kept in ${dirname(binary)}.`)
       if (size > watch.size) Object.assign(watch, { size, movedAt: Date.now() })
       if (Date.now() - watch.movedAt > (watch.size === 0 ? patience.beginMs : patience.stallMs)) {
-        return { done: false, reason: watch.size === 0 ? 'it did not begin within 10 s' : 'it came to a halt' }
+        return {
+          done: false,
+          reason: watch.size === 0 ? `it did not begin within ${patience.beginMs / 1000} s` : 'it came to a halt',
+        }
       }
       await sleep(100)
     }

@@ -124,7 +124,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
 
 function unanswered(error: unknown): CallFailure {
   if (error instanceof CallFailure) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const { code = '' } = error as { code?: string }
   const certainty = NOT_BEGUN.test(code) ? 'not_sent' : 'ambiguous'
   const message = error instanceof Error ? error.message : String(error)
   return new CallFailure(message, {

@@ -1,0 +1,26 @@
+import { readConfig } from '../src/config.js'
+
+const least = { DATABASE_URL: 'postgres://x/y' }
+
+test('names every variable that is missing or wrong at once', () => {
+  expect(() => readConfig({ PORT: '99999', KEY_ENCRYPTION_KEYS: 'a:short' })).toThrow(
+    /PORT.*DATABASE_URL.*KEY_ENCRYPTION_KEYS/s,
+  )
+})
+
+test('an empty variable counts as not set', () => {
+  expect(readConfig({ ...least, PORT: '' }).port).toBe(8080)
+})
+
+test('production refuses development secrets and crash points', () => {
+  const production = { ...least, NODE_ENV: 'production' }
+  expect(() => readConfig({ ...production, CRASH_AT: 'attempt.sent' })).toThrow(
+    /KEY_PEPPER.*KEY_ENCRYPTION_KEYS.*CRASH_AT/s,
+  )
+  const own = { KEY_PEPPER: 'own', KEY_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}` }
+  expect(readConfig({ ...production, ...own }).keyEncryptionKeys).toHaveLength(1)
+})
+
+test('a call may not take so long that its attempt times out', () => {
+  expect(() => readConfig({ ...least, CALL_TIMEOUT_MS: '50000' })).toThrow(/CALL_TIMEOUT_MS/)
+})

@@ -1,0 +1,122 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { z } from 'zod'
+import { createInnerClient } from '../../../src/egress/inner.js'
+import { createPlatformHttp, readRetryAfter, settleCall } from '../../../src/relay/platforms/http.js'
+
+let server: Server
+let origin: string
+let answer: RequestListener
+
+beforeAll(async () => {
+  server = createServer((request, response) => answer(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => server.close())
+
+const Answer = z.object({ id: z.string() })
+const refusals = [
+  { status: 422, body: /media/, code: 'media_rejected' },
+  { status: 422, code: 'content_rejected' },
+] as const
+
+function bind(more: { origin?: string; beforePublish?: () => Promise<void> } = {}) {
+  return createPlatformHttp({
+    origin,
+    refusals,
+    client: createInnerClient(),
+    timeoutMs: 300,
+    beforePublish: async () => undefined,
+    ...more,
+  })
+}
+
+const reply =
+  (status: number, body: string, headers: Record<string, string> = {}): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
+
+test.each<[string, RequestListener, object]>([
+  [
+    'a refusal of the table',
+    reply(422, '{"error":"bad media"}'),
+    { code: 'media_rejected', certainty: 'refused', httpStatus: 422 },
+  ],
+  [
+    'another of the same status',
+    reply(422, '{"error":"bad text"}'),
+    { code: 'content_rejected', certainty: 'refused' },
+  ],
+  ['a 4xx nobody classified', reply(418, '{}'), { code: 'platform_error', certainty: 'refused' }],
+  ['a page of HTML with a 4xx', reply(404, '<html>'), { certainty: 'ambiguous', answered: true }],
+  [
+    'a 429 with Retry-After',
+    reply(429, '', { 'retry-after': '7' }),
+    { code: 'rate_limited', certainty: 'refused', retryAfterMs: 7_000 },
+  ],
+  ['a 503', reply(503, '{}'), { code: 'platform_unavailable', certainty: 'ambiguous', answered: true }],
+  ['a 500', reply(500, '{}'), { code: 'platform_error', certainty: 'ambiguous', answered: true }],
+  ['a 200 of another shape', reply(200, '{"no":"id"}'), { certainty: 'ambiguous', answered: true }],
+  ['a 200 of HTML', reply(200, '<html>'), { certainty: 'ambiguous', answered: true }],
+  ['a redirect', reply(302, '', { location: 'http://127.0.0.1:1/' }), { certainty: 'ambiguous', answered: true }],
+  [
+    'a cut line',
+    (request) => void request.socket.destroy(),
+    { code: 'platform_unavailable', certainty: 'ambiguous', answered: false },
+  ],
+  ['no answer at all', () => undefined, { code: 'platform_unavailable', certainty: 'ambiguous', answered: false }],
+  [
+    'an answer without an end',
+    (_request, response) => void response.writeHead(200).write('{'),
+    { certainty: 'ambiguous', answered: false },
+  ],
+])('%s', async (_what, listener, failure) => {
+  answer = listener
+  const result = await settleCall(() => bind().publish('/posts', Answer, { json: {} }))
+  expect(result).toMatchObject({ failure })
+})
+
+test('a server that is not there was never reached', async () => {
+  const result = await settleCall(() => bind({ origin: 'http://127.0.0.1:1' }).publish('/posts', Answer))
+  expect(result).toMatchObject({ failure: { code: 'platform_unavailable', certainty: 'not_sent' } })
+})
+
+test('the attempt is committed as sent before the request leaves, and nothing leaves when that fails', async () => {
+  const order: string[] = []
+  answer = (_request, response) => {
+    order.push('request')
+    response.end('{"id":"1"}')
+  }
+  await bind({ beforePublish: async () => void order.push('committed') }).publish('/posts', Answer)
+  expect(order).toEqual(['committed', 'request'])
+  const fenced = bind({ beforePublish: () => Promise.reject(new Error('fenced')) })
+  await expect(fenced.publish('/posts', Answer)).rejects.toThrow('fenced')
+  expect(order).toHaveLength(2)
+})
+
+test('a second guarded request of one attempt is refused', async () => {
+  answer = reply(200, '{"id":"1"}')
+  const http = bind()
+  await http.publish('/posts', Answer)
+  await expect(http.publish('/posts', Answer)).rejects.toThrow('exactly one')
+})
+
+test('an error of our own is ambiguous only once something may have left', async () => {
+  const broken = () => Promise.reject(new TypeError('bug'))
+  expect(await settleCall(broken, () => true)).toMatchObject({
+    failure: { code: 'platform_error', certainty: 'ambiguous' },
+  })
+  expect(await settleCall(broken, () => false)).toMatchObject({ failure: { certainty: 'not_sent' } })
+})
+
+test.each([
+  ['5', 5_000],
+  ['Sun, 01 Mar 2026 12:00:30 GMT', 30_000],
+  ['Sun, 01 Mar 2020 12:00:30 GMT', 0],
+  ['999999999', 24 * 3_600_000],
+  ['soon', null],
+  [null, null],
+])('Retry-After %s', (value, expected) => {
+  expect(readRetryAfter(value, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected)
+})

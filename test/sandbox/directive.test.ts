@@ -1,0 +1,16 @@
+import { readDirective } from '../../src/sandbox/directive.js'
+
+const plain = { refuse: null, slowMs: 0, drop: null }
+
+test.each([
+  ['hello', plain],
+  ['[sandbox:content_rejected]', { ...plain, refuse: { code: 'content_rejected', times: Infinity } }],
+  ['text around [sandbox:rate_limited*2] it', { ...plain, refuse: { code: 'rate_limited', times: 2 } }],
+  ['[sandbox:slow=5]', { ...plain, slowMs: 5_000 }],
+  ['[sandbox:drop]', { ...plain, drop: 'found' }],
+  ['[sandbox:drop-blind]', { ...plain, drop: 'blind' }],
+  ['[sandbox:publish_indeterminate]', { ...plain, drop: 'blind' }],
+  ['[sandbox:no_such_code]', plain],
+])('%s', (text, directive) => {
+  expect(readDirective(text)).toEqual(directive)
+})

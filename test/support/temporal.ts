@@ -1,0 +1,44 @@
+import { Client, Connection } from '@temporalio/client'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SEARCH_ATTRIBUTES } from '../../temporal/task-queues.js'
+import { freePort } from '../../tools/stack/ports.js'
+import { startTemporal, type Temporal } from '../../tools/stack/temporal.js'
+
+/** A client of the run's Temporal server, or of another one. */
+export async function connectTemporal(
+  address = process.env.TEST_TEMPORAL_ADDRESS ?? '',
+): Promise<{ client: Client; close(): Promise<void> }> {
+  const connection = await Connection.connect({ address })
+  return { client: new Client({ connection }), close: () => connection.close() }
+}
+
+/** A Temporal server of a test's own, that it may stop and start again with what it knew. */
+export async function reserveTemporal() {
+  const [folder, port] = await Promise.all([mkdtemp(join(tmpdir(), 'relay-temporal-')), freePort()])
+  let server: Temporal | null = null
+  return {
+    address: `127.0.0.1:${port}`,
+    async start() {
+      const binary = process.env.TEMPORAL_CLI ?? ''
+      const databaseFile = join(folder, 'temporal.sqlite')
+      server = await startTemporal({
+        binary,
+        databaseFile,
+        port,
+        uiPort: 0,
+        searchAttributes: [...SEARCH_ATTRIBUTES],
+        namespace: 'default',
+      })
+    },
+    async stop() {
+      await server?.stop()
+      server = null
+    },
+    async remove() {
+      await server?.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
