@@ -26,11 +26,11 @@ const LAYERS = {
   workflows: [
     deny(up('api', 'temporal'), 'A workflow only orders and waits.'),
     deny(up('activities'), 'A workflow imports types of activities only.', true),
-    deny(
-      ['**/src/**', '!**/src/errors.js', '!**/src/**/rules.js'],
-      'A workflow imports errors and rules of src, and types.',
-      true,
-    ),
+    {
+      regex: '/src/(?!errors\\.js$|.*/rules\\.js$)',
+      message: 'A workflow imports errors and rules of src, and types.',
+      allowTypeImports: true,
+    },
     deny(
       ['node:*', 'zod', 'postgres', 'express', '@temporalio/client', '@temporalio/worker', '@temporalio/activity'],
       'Not in a workflow.',

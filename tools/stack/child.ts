@@ -38,7 +38,12 @@ export interface Child {
 /** Starts a helper process that never outlives this one. Throws one sentence when it cannot be started at all. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, command, args, onLine, ipc, stopSignal = 'SIGTERM', orphanSignal = 'SIGKILL', ...rest } = options
-  const child = spawn(command, args, { ...rest, stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])] })
+  // In a group of its own: Ctrl-C in a terminal reaches this process alone, which then ends the parts in order.
+  const child = spawn(command, args, {
+    ...rest,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+  })
   const output = new LastLines(onLine)
   output.read(child.stdout, 'all')
   output.read(child.stderr, 'errors')

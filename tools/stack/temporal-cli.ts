@@ -79,7 +79,7 @@ async function isExecutable(path: string): Promise<boolean> {
     await access(path, constants.X_OK)
     return (await stat(path)).isFile()
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return false // absent or not permitted: either way not usable
+    if ((error as NodeJS.ErrnoException).code) return false // absent or not permitted: either way not usable
     throw error
   }
 }
