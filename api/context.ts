@@ -1,5 +1,5 @@
-import type { Dispatcher } from 'undici'
 import type { Config } from '../src/config.js'
+import type { Clients } from '../src/egress/clients.js'
 import type { Crash } from '../src/crash-points.js'
 import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
@@ -12,7 +12,7 @@ export interface ApiContext {
   /** The sandbox's own connection: it plays a platform, so it commits by itself. */
   sandboxDatabase: Database
   platforms: Platforms
-  client: Dispatcher
+  clients: Clients
   relayLoop: { nudge(): void }
   crash: Crash
   log: Log

@@ -4,7 +4,7 @@ import { readConfig } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
-import { createInnerClient } from '../src/egress/inner.js'
+import { createClients } from '../src/egress/clients.js'
 import { createLog } from '../src/log.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
@@ -35,7 +35,7 @@ await runProcess(async () => {
     database,
     sandboxDatabase,
     platforms: createPlatforms(config),
-    client: createInnerClient(),
+    clients: createClients(config),
     relayLoop,
     crash: armCrashPoint(config.crashAt),
     log,

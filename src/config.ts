@@ -34,6 +34,16 @@ const Environment = z.object({
   KEY_ENCRYPTION_KEYS: keyEncryptionKeys.prefault(DEV_ONLY_KEY_ENCRYPTION_KEYS),
   /** Where the sandbox destination answers; without it there is no sandbox. */
   SANDBOX_URL: z.url().optional(),
+  /** Servers that tenants may name although they are not public, as `host:port`; for development and tests. */
+  EGRESS_ALLOW: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter(Boolean),
+    ),
   CRASH_AT: z.enum(CRASH_POINTS).optional(),
   CALL_TIMEOUT_MS: milliseconds(30_000).refine(
     (value) => value <= 40_000,
@@ -69,6 +79,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     pepper: env.KEY_PEPPER,
     keyEncryptionKeys: env.KEY_ENCRYPTION_KEYS,
     sandboxUrl: env.SANDBOX_URL,
+    egressAllow: env.EGRESS_ALLOW,
     crashAt: env.CRASH_AT,
     pace: Object.freeze({
       callTimeoutMs: env.CALL_TIMEOUT_MS,
@@ -91,6 +102,7 @@ function refuseInProduction(env: z.infer<typeof Environment>): void {
   const refused = [
     env.KEY_PEPPER === DEV_ONLY_PEPPER && 'KEY_PEPPER: set a secret of your own',
     env.KEY_ENCRYPTION_KEYS.some(({ id }) => id.startsWith('dev-only')) && 'KEY_ENCRYPTION_KEYS: set keys of your own',
+    env.EGRESS_ALLOW.length > 0 && 'EGRESS_ALLOW: would open the inside of your network',
     env.CRASH_AT && 'CRASH_AT: is for tests only',
   ].filter((problem) => typeof problem === 'string')
   if (refused.length > 0) throw new Error(`Not fit for production. ${refused.join('; ')}`)

@@ -143,12 +143,16 @@ export class AppError extends Error {
 export interface FieldProblem {
   path: string
   message: string
+  limit?: number
+  received?: number
+  connection_id?: string
+  platform?: string
 }
 
 /** 422 validation_failed that names each field. */
-export function invalid(fields: FieldProblem[], reason?: string): AppError {
+export function invalid(fields: FieldProblem[], reason?: string, more: Record<string, unknown> = {}): AppError {
   const message = fields.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
-  return new AppError('validation_failed', message, { ...(reason && { reason }), fields })
+  return new AppError('validation_failed', message, { ...(reason && { reason }), fields, ...more })
 }
 
 /** 404, byte-equal for what never was and for what another organisation owns. */

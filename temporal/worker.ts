@@ -6,7 +6,7 @@ import { readConfig, type Config } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
-import { createInnerClient } from '../src/egress/inner.js'
+import { createClients } from '../src/egress/clients.js'
 import { createLog, type Log } from '../src/log.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
@@ -45,8 +45,9 @@ await runProcess(async () => {
     activities: createDeliveryActivities({
       database,
       platforms: createPlatforms(config),
-      client: createInnerClient(),
+      clients: createClients(config),
       keys: config.keyEncryptionKeys,
+      callTimeoutMs: config.pace.callTimeoutMs,
       pace: config.pace,
       crash: armCrashPoint(config.crashAt),
       log,

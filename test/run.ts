@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ import { TEMPLATE } from './support/database.js'
 /** Starts one PostgreSQL and one Temporal for the whole run, has Jest run the tests named (all by default), prints the closing line. */
 async function run(jestArguments: string[]): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'relay-test-'))
+  await chmod(folder, 0o711) // as root, PostgreSQL runs under another user, who must get in
   const report = (line: string) => void process.stdout.write(`${line}\n`)
   const temporalCli = await findTemporal(report)
   const [database, temporal, bundle] = await Promise.all([

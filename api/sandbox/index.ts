@@ -32,6 +32,12 @@ export function createSandbox({ sandboxDatabase: database, config }: ApiContext)
     response.json({ id: account.id, name: account.name, token, timeline_url: urlOf(account.timeline, '') })
   })
 
+  router.get('/api/account', async (request, response) => {
+    const { name, expired } = await signIn(request)
+    if (expired) throw new AppError('auth_expired', 'This token has expired.')
+    response.json({ name })
+  })
+
   router.post('/api/token', async (request, response) => {
     const token = await tradeToken(database, bearerOf(request))
     if (!token) throw new AppError('auth_revoked', 'This token is unknown.')

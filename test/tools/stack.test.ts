@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ let port: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'relay-tools-'))
+  await chmod(folder, 0o711) // as root, PostgreSQL runs under another user, who must get in
   taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
   port = String((taken.address() as AddressInfo).port)

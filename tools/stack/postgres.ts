@@ -12,7 +12,7 @@ export interface PostgresOptions {
   dataDir: string
   /** 0 picks a free one. */
   port: number
-  /** False: faster, for throw-away data. Even a kill -9 of PostgreSQL alone then loses the commits of about the last 0.6 s. */
+  /** False: faster, for throw-away data that need not survive a crash of the machine (one of PostgreSQL it does). */
   durable: boolean
   onLine?: (line: string) => void
 }
@@ -30,7 +30,7 @@ export interface Postgres {
   stop(): Promise<void>
 }
 
-const notDurable = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+const notDurable = ['fsync=off', 'full_page_writes=off']
 
 /** Starts the PostgreSQL of the npm package on loopback, creating its data first where there is none. Throws one sentence when it cannot. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {

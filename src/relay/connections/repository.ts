@@ -59,6 +59,37 @@ export async function saveConnection(
   return present(row)
 }
 
+/** One connection; null when the organisation has none of that id. */
+export async function findConnection(sql: Sql, organisationId: string, id: string): Promise<Connection | null> {
+  const [row] = await sql<ConnectionRow[]>`
+    select ${shown(sql)} from connections where organisation_id = ${organisationId} and id = ${id}`
+  return row ? present(row) : null
+}
+
+/** What reaching the account of a connection takes; `sealed` is null once its credentials were erased. */
+export async function findStoredAccount(
+  sql: Sql,
+  organisationId: string,
+  id: string,
+): Promise<{ organisationId: string; connectionId: string; platform: string; sealed: string | null } | null> {
+  const [row] = await sql<{ platform: string; credentials: string | null }[]>`
+    select platform, credentials from connections where organisation_id = ${organisationId} and id = ${id}`
+  return row ? { organisationId, connectionId: id, platform: row.platform, sealed: row.credentials } : null
+}
+
+/** Writes what the platform shows of an account that still accepts its credentials, which makes one that had asked to be reconnected active. */
+export async function refreshShown(
+  sql: Sql,
+  id: string,
+  { handle, displayName, avatarUrl }: Pick<Account, 'handle' | 'displayName' | 'avatarUrl'>,
+): Promise<void> {
+  await sql`
+    update connections
+       set handle = ${handle}, display_name = ${displayName}, avatar_url = ${avatarUrl}, last_verified_at = now(), last_error = null,
+           status = case when status = 'disabled' then status else 'active' end
+     where id = ${id}`
+}
+
 /** The organisation's connections among these ids, in id order. */
 export async function findDestinations(sql: Sql, organisationId: string, ids: string[]): Promise<Destination[]> {
   return sql<Destination[]>`

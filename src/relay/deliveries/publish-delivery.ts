@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailure, settleCall } from '../platforms/http.js'
+import { project } from '../posts/projection.js'
 import { claimDelivery, markSent, readRun, recordOutcome, type RunView } from './ledger.js'
-import { reachAccount, type Publisher, type PublishStep } from './publisher.js'
+import { reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { isSettled, judge } from './rules.js'
 import type { DeliveryRun } from './schema.js'
 import { settleAccepted, settleFailed, settleUnknown } from './settle-attempt.js'
@@ -70,7 +71,7 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
   publisher.crash('attempt.intent')
   const { attempt: number, clientKey } = claim
 
-  const reach = reachAccount(publisher, view)
+  const reach = reachDestination(publisher, view)
   if (!reach) {
     const failure = { platformMessage: `The connection is ${view.connection.status}.` }
     return settleFailed(publisher, view, {
@@ -83,10 +84,11 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
   }
   const sending = beginSending(publisher, run, number)
   const answer = await settleCall(async () => {
-    const { publish, prepare } = reach.platform
+    const { platform, credentials } = reach
     const http = reach.http(sending.commit)
-    const prepared = (await prepare?.(view.content, http)) ?? null
-    return publish({ ...view.content, clientKey, prepared }, http)
+    const { text } = project(platform, view.content)
+    const prepared = (await platform.prepare?.({ text }, http)) ?? null
+    return platform.publish({ text, clientKey, prepared, credentials }, http)
   }, sending.begun)
   publisher.crash('call.answered')
 

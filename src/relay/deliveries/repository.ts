@@ -3,7 +3,7 @@ import type { Attempt, Delivery } from './schema.js'
 
 interface DeliveryRow extends Omit<
   Delivery,
-  'overrides' | 'warnings' | 'due_at' | 'next_attempt_at' | 'created_at' | 'started_at' | 'settled_at'
+  'overrides' | 'due_at' | 'next_attempt_at' | 'created_at' | 'started_at' | 'settled_at'
 > {
   due_at: Date
   next_attempt_at: Date | null
@@ -21,7 +21,7 @@ interface AttemptRow extends Omit<Attempt, 'started_at' | 'sent_at' | 'ended_at'
 const shown = (sql: Sql) => sql`
   d.id, d.post_id, d.connection_id, d.platform, d.handle, d.status, d.due_at, d.remote_id, d.remote_url, d.error_code, d.error,
   (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,
-  d.next_attempt_at, d.waiting_for, d.created_at, d.started_at, d.settled_at`
+  d.next_attempt_at, d.waiting_for, d.warnings, d.created_at, d.started_at, d.settled_at`
 
 function present(row: DeliveryRow): Delivery {
   return {
@@ -29,7 +29,6 @@ function present(row: DeliveryRow): Delivery {
     due_at: row.due_at.toISOString(),
     next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
     overrides: null,
-    warnings: [],
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     settled_at: row.settled_at?.toISOString() ?? null,

@@ -16,6 +16,21 @@ export type DeliveryStatus = z.infer<typeof DeliveryStatus>
 export const AttemptState = z.enum(['intent', 'not_sent', 'sent', 'accepted', 'refused', 'unknown'])
 export type AttemptState = z.infer<typeof AttemptState>
 
+/** An adaptation that was made to fit a destination (shapes.md 1). */
+export const Warning = z
+  .strictObject({
+    code: z.enum(['text_truncated']),
+    message: z.string(),
+    path: z.string(),
+    platform: z.string(),
+    connection_id: z.string(),
+    limit: z.int(),
+    received: z.int(),
+    unit: z.string(),
+  })
+  .meta({ id: 'Warning' })
+export type Warning = z.infer<typeof Warning>
+
 /** One row per post and destination, as the API answers it (shapes.md 1). */
 export const Delivery = z
   .strictObject({
@@ -36,7 +51,7 @@ export const Delivery = z
     next_attempt_at: instant.nullable(),
     waiting_for: z.strictObject({ code: z.string(), reason: z.string(), until: instant.nullable() }).nullable(),
     overrides: z.record(z.string(), z.unknown()).nullable(),
-    warnings: z.array(z.record(z.string(), z.unknown())),
+    warnings: z.array(Warning),
     created_at: instant,
     started_at: instant.nullable(),
     settled_at: instant.nullable(),

@@ -1,9 +1,10 @@
 import type { ErrorCode } from '../../errors.js'
+import type { Reach } from '../connections/reach-account.js'
 import { flagConnection } from '../connections/repository.js'
 import { settleCall, type Failure } from '../platforms/http.js'
 import type { LookUp, Published } from '../platforms/platform.js'
 import { recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from './ledger.js'
-import { reachAccount, renewToken, type Publisher, type PublishStep, type Reach } from './publisher.js'
+import { reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { connectionAfter, judge } from './rules.js'
 
 /** How long a platform that does not answer is asked about an unknown outcome before it counts as one that cannot be asked. */
@@ -56,13 +57,13 @@ async function decide(publisher: Publisher, view: RunView, failed: ErrorCode, re
     judge({ code, retryAfterMs }, [...view.past_codes, code], { pace: publisher.pace, random: Math.random() })
   const verdict = ask(failed)
   if (verdict.kind !== 'retry' || !verdict.refresh) return { code: failed, verdict }
-  const reach = reachAccount(publisher, view)
-  const renewed = reach ? await renewToken(publisher, view, reach) : 'refused'
+  const reach = reachDestination(publisher, view)
+  const renewed = reach ? await reach.renew() : failed
   if (renewed === 'renewed') return { code: failed, verdict }
-  // The platform that will not renew a token has said the last word; one that does not answer is asked again.
-  return renewed === 'unavailable'
-    ? { code: 'platform_unavailable' as const, verdict: ask('platform_unavailable') }
-    : { code: failed, verdict: { kind: 'settle', status: 'failed' } as const }
+  // A platform that will not renew a token has said the last word; one that does not answer is asked again.
+  return renewed === 'platform_unavailable'
+    ? { code: renewed, verdict: ask(renewed) }
+    : { code: renewed, verdict: { kind: 'settle', status: 'failed' } as const }
 }
 
 /** An attempt whose bytes may have left: asks the platform. Found is believed at once; absent only when the platform has answered that
@@ -74,10 +75,10 @@ export async function settleUnknown(
 ): Promise<PublishStep> {
   const { number, sentMsAgo, clientKey, failure } = attempt
   const { callTimeoutMs, callGraceMs } = publisher.pace
-  const reach = reachAccount(publisher, view)
+  const reach = reachDestination(publisher, view)
   const answer = await askPlatform(reach, clientKey)
   if ('failure' in answer && sentMsAgo < LOOK_UP_FOR_MS) {
-    if (reach && answer.failure.code === 'auth_expired') await renewToken(publisher, view, reach)
+    if (answer.failure.code === 'auth_expired') await reach?.renew()
     return { kind: 'retry', inMs: Math.max(publisher.pace.retryFirstMs, sentMsAgo / 4), code: answer.failure.code }
   }
   const found = 'value' in answer ? answer.value : ({ result: 'cannot_ask' } as const)
@@ -99,7 +100,7 @@ export async function settleUnknown(
 async function askPlatform(reach: Reach | null, clientKey: string): Promise<{ value: LookUp } | { failure: Failure }> {
   const lookUp = reach?.platform.lookUp
   if (!reach || !lookUp) return { value: { result: 'cannot_ask' } }
-  return settleCall(() => lookUp({ clientKey }, reach.http()))
+  return settleCall(() => lookUp({ clientKey, credentials: reach.credentials }, reach.http()))
 }
 
 async function record(

@@ -7,7 +7,7 @@ import type { Refusal } from './platform.js'
  *  not_sent: no byte of the request left · refused: the platform answered no · ambiguous: it may have been carried out. */
 export type Certainty = 'not_sent' | 'refused' | 'ambiguous'
 
-interface Failure {
+export interface Failure {
   code: ErrorCode
   certainty: Certainty
   /** Whether a whole answer came, so that the platform is done with the request. */
@@ -15,7 +15,11 @@ interface Failure {
   httpStatus: number | null
   platformMessage: string | null
   retryAfterMs: number | null
+  /** The code of the error that kept an answer from coming, as Node names it. */
+  cause: string | null
 }
+
+const NOTHING_KNOWN = { answered: false, httpStatus: null, platformMessage: null, retryAfterMs: null, cause: null }
 
 /** A call that brought no usable answer. */
 export class CallFailure extends Error {
@@ -24,7 +28,7 @@ export class CallFailure extends Error {
 
   constructor(message: string, failure: Partial<Failure> & Pick<Failure, 'code' | 'certainty'>) {
     super(message)
-    this.failure = { answered: false, httpStatus: null, platformMessage: null, retryAfterMs: null, ...failure }
+    this.failure = { ...NOTHING_KNOWN, ...failure }
   }
 }
 
@@ -34,10 +38,20 @@ interface CallOptions {
   json?: unknown
 }
 
+/** Answers that mean "there is none", for `find`. */
+type Absent = { status: number; body?: RegExp }[]
+
 /** HTTP bound to one account of one platform. Answers are parsed by the schema given; everything else throws CallFailure. */
 export interface PlatformHttp {
   get<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
   post<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
+  /** Like `get` or `post`, and null for an answer that `absent` names. */
+  find<T>(
+    method: 'GET' | 'POST',
+    path: string,
+    schema: z.ZodType<T>,
+    options: CallOptions & { absent: Absent },
+  ): Promise<T | null>
   /** The one request that publishes: commits the attempt as `sent` before its first byte, and refuses a second. */
   publish<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
 }
@@ -50,7 +64,7 @@ interface Binding {
   timeoutMs: number
   signal?: AbortSignal
   /** Commits `sent`; throws CallFailure `not_sent` where this attempt may no longer send. Without it, publishing is refused. */
-  beforePublish?: () => Promise<void>
+  beforePublish?: (() => Promise<void>) | undefined
 }
 
 const LONGEST_ANSWER = 1_000_000
@@ -59,7 +73,7 @@ const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
 
 // Failures of resolving, connecting and TLS: the request was not begun.
 const NOT_BEGUN =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|EGRESS_REFUSED|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/
 
 /** Binds HTTP to an origin, its headers and its refusal table. */
 export function createPlatformHttp(binding: Binding): PlatformHttp {
@@ -69,6 +83,11 @@ export function createPlatformHttp(binding: Binding): PlatformHttp {
   return {
     get: (path, schema, options) => call('GET', path, schema, options),
     post: (path, schema, options) => call('POST', path, schema, options),
+    async find(method, path, schema, { absent, ...options }) {
+      const answer = await exchange(binding, { method, path, ...options })
+      const none = absent.some(({ status, body }) => answer.status === status && (body?.test(answer.text) ?? true))
+      return none ? null : readAnswer(answer, schema, binding.refusals)
+    },
     async publish(path, schema, options) {
       if (published || !binding.beforePublish) throw new Error('An attempt makes exactly one guarded request')
       published = true
@@ -130,7 +149,8 @@ function unanswered(error: unknown): CallFailure {
   return new CallFailure(message, {
     code: 'platform_unavailable',
     certainty,
-    platformMessage: `No answer (${code || message})`,
+    platformMessage: code === 'EGRESS_REFUSED' ? message : `No answer (${code || message})`,
+    cause: code || null,
   })
 }
 
@@ -193,5 +213,3 @@ export async function settleCall<T>(
     return { failure: new CallFailure(String(error), { code: 'platform_error', certainty }).failure, error }
   }
 }
-
-export type { Failure }

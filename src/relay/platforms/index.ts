@@ -1,3 +1,4 @@
+import { bluesky } from './bluesky.js'
 import type { Platform } from './platform.js'
 import { sandbox } from './sandbox.js'
 
@@ -6,6 +7,6 @@ export type Platforms = ReadonlyMap<string, Platform>
 
 /** The list. The sandbox is on it where the operator runs one. */
 export function createPlatforms({ sandboxUrl }: { sandboxUrl: string | undefined }): Platforms {
-  const list = [...(sandboxUrl ? [sandbox(sandboxUrl)] : [])]
+  const list = [bluesky, ...(sandboxUrl ? [sandbox(sandboxUrl)] : [])]
   return new Map(list.map((platform) => [platform.id, platform]))
 }

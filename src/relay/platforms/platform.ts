@@ -32,6 +32,8 @@ export interface PublishRequest extends Projection {
   /** Chosen at the first claim and the same in every attempt at this part. */
   clientKey: string
   prepared: Json
+  /** For what a platform wants in the body, as an account's id. */
+  credentials: Credentials
 }
 
 export interface Published {
@@ -48,8 +50,13 @@ export interface Platform {
   name: string
   status: 'open' | 'gated' | 'no_api' | 'read_only'
   category: 'social' | 'decentralised' | 'video' | 'chat' | 'blog' | 'forum' | 'newsletter' | 'other'
-  auth: { kind: 'none' | 'app_password' | 'token'; fields: z.ZodObject }
-  accepts: { text: { max: number; unit: 'characters' | 'graphemes' } }
+  auth: {
+    kind: 'none' | 'app_password' | 'token'
+    fields: z.ZodObject
+    /** The field to blame when the platform refuses the credentials, and the one when nothing of this kind answers at the address. */
+    blame: { credentials: string; address?: string }
+  }
+  accepts: { text: { max: number; unit: 'characters' | 'graphemes'; maxBytes?: number } }
   /** The length of a text by the platform's own rule, in `accepts.text.unit`. */
   count(text: string): number
   /** A: takes a client's key or id · B: can be asked for our marker · C: only a listing can be compared · D: nothing can be asked. */
@@ -59,6 +66,8 @@ export interface Platform {
   reach(credentials: Credentials): { origin: string; headers: Record<string, string>; inner?: true }
   /** Where a connect request goes before there are credentials. */
   entry(fields: Record<string, unknown>): { origin: string; inner?: true }
+  /** Asks whether the credentials still work and who the account is; throws CallFailure. */
+  verify(credentials: Credentials, http: PlatformHttp): Promise<Pick<Account, 'handle' | 'displayName' | 'avatarUrl'>>
   /** Checks what a person filled in and answers the account; throws CallFailure. */
   connect(request: { fields: Record<string, unknown>; organisationId: string }, http: PlatformHttp): Promise<Account>
   /** New credentials in place of expired ones. */
@@ -69,5 +78,5 @@ export interface Platform {
   prepare?(projection: Projection, http: PlatformHttp): Promise<Json>
   /** Makes exactly one `http.publish` call. */
   publish(request: PublishRequest, http: PlatformHttp): Promise<Published>
-  lookUp?(marker: { clientKey: string }, http: PlatformHttp): Promise<LookUp>
+  lookUp?(marker: { clientKey: string; credentials: Credentials }, http: PlatformHttp): Promise<LookUp>
 }

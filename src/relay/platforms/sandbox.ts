@@ -17,7 +17,11 @@ export function sandbox(origin: string): Platform {
     name: 'Sandbox',
     status: 'open',
     category: 'other',
-    auth: { kind: 'none', fields: z.strictObject({ name: z.string().min(1).max(100).default('sandbox') }) },
+    auth: {
+      kind: 'none',
+      fields: z.strictObject({ name: z.string().min(1).max(100).default('sandbox') }),
+      blame: { credentials: 'name' },
+    },
     accepts: { text: { max: 100_000, unit: 'characters' } },
     count: (text) => text.length,
     landed: 'B', // asked for the client key
@@ -31,6 +35,11 @@ export function sandbox(origin: string): Platform {
         json: { owner: organisationId, name: fields['name'] },
       })
       return { accountId: id, handle: name, displayName: name, avatarUrl: null, credentials: { account_id: id, token } }
+    },
+
+    async verify(_credentials, http) {
+      const { name } = await http.get('/sandbox/api/account', z.object({ name: z.string() }))
+      return { handle: name, displayName: name, avatarUrl: null }
     },
 
     async refresh(credentials, http) {

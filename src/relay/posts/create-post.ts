@@ -4,31 +4,37 @@ import { AppError, invalid, notFound } from '../../errors.js'
 import { newId } from '../../ids.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
 import { findDestinations, type Destination } from '../connections/repository.js'
+import type { Warning } from '../deliveries/schema.js'
+import type { Platforms } from '../platforms/index.js'
 import { findPost, insertPost } from './repository.js'
+import { project } from './projection.js'
 import { readDueTime } from './rules.js'
-import type { CreatePost, Post } from './schema.js'
+import type { Content, CreatePost, Post } from './schema.js'
 
 /** Accepts a post: rows and outbox lines in the caller's transaction, one delivery per connection. Throws 404 for a connection the
- *  organisation does not have, 409 for one that is switched off, 422 for a time that cannot be used. */
-export async function createPost(tx: Transaction, caller: Caller, body: CreatePost): Promise<Post> {
+ *  organisation does not have, 409 for one that is switched off, 422 for a time that cannot be used, and in strict mode for a text that a
+ *  destination would not take as it is. */
+export async function createPost(
+  tx: Transaction,
+  { caller, platforms }: { caller: Caller; platforms: Platforms },
+  body: CreatePost,
+): Promise<Post> {
   const time = readDueTime(body.scheduled_at, new Date())
   if ('problem' in time) throw invalid([{ path: 'scheduled_at', message: time.problem }])
   const destinations = await requireDestinations(tx, caller.organisationId, [...new Set(body.connection_ids)])
+  const deliveries = destinations.map((destination) => ({
+    id: newId('dlv'),
+    connectionId: destination.id,
+    platform: destination.platform,
+    handle: destination.handle,
+    warnings: adaptationsFor(destination, platforms, body.content),
+  }))
+  if (body.validation === 'strict') refuseAdaptations(deliveries.flatMap(({ warnings }) => warnings))
 
   const id = newId('post')
-  const deliveries = destinations.map(({ id: connectionId, platform, handle }) => ({
-    id: newId('dlv'),
-    connectionId,
-    platform,
-    handle,
-  }))
+  const { content, validation } = body
   const createdBy = { kind: caller.kind, id: caller.id, name: caller.name }
-  await insertPost(
-    tx,
-    caller.organisationId,
-    { id, content: body.content, scheduledAt: time.due, createdBy },
-    deliveries,
-  )
+  await insertPost(tx, caller.organisationId, { id, content, validation, scheduledAt: time.due, createdBy }, deliveries)
   await enqueueDeliveries(
     tx,
     'start_delivery',
@@ -37,6 +43,34 @@ export async function createPost(tx: Transaction, caller: Caller, body: CreatePo
   const post = await findPost(tx, caller.organisationId, id)
   if (!post) throw new Error(`Post ${id} was written and is not there`)
   return post
+}
+
+function adaptationsFor({ id, platform: platformId }: Destination, platforms: Platforms, content: Content): Warning[] {
+  const platform = platforms.get(platformId)
+  if (!platform)
+    throw new AppError('connection_unavailable', `The destination ${platformId} is not offered here.`, {
+      connection_id: id,
+      platform: platformId,
+    })
+  return project(platform, content).adaptations.map((adaptation) => ({
+    ...adaptation,
+    platform: platformId,
+    connection_id: id,
+  }))
+}
+
+function refuseAdaptations(warnings: Warning[]): void {
+  if (warnings.length === 0) return
+  throw invalid(
+    warnings.map(({ path, message, limit, received, connection_id, platform }) => ({
+      path,
+      message,
+      limit,
+      received,
+      connection_id,
+      platform,
+    })),
+  )
 }
 
 async function requireDestinations(tx: Transaction, organisationId: string, ids: string[]): Promise<Destination[]> {

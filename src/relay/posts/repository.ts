@@ -1,10 +1,10 @@
 import type { Sql } from '../../db/client.js'
 import { findDeliveriesOfPost } from '../deliveries/repository.js'
-import type { DeliveryStatus } from '../deliveries/schema.js'
+import type { DeliveryStatus, Warning } from '../deliveries/schema.js'
 import { rollUp } from './rules.js'
 import type { Content, Post } from './schema.js'
 
-interface PostRow extends Pick<Post, 'id' | 'status' | 'content' | 'created_by'> {
+interface PostRow extends Pick<Post, 'id' | 'status' | 'content' | 'validation' | 'created_by'> {
   scheduled_at: Date | null
   created_at: Date
   updated_at: Date
@@ -15,6 +15,7 @@ interface PostRow extends Pick<Post, 'id' | 'status' | 'content' | 'created_by'>
 export interface NewPost {
   id: string
   content: Content
+  validation: Post['validation']
   scheduledAt: Date | null
   createdBy: Post['created_by']
 }
@@ -25,6 +26,7 @@ export interface NewDelivery {
   connectionId: string
   platform: string
   handle: string
+  warnings: Warning[]
 }
 
 /** Writes a post and its deliveries. Without a time they are due now, by the database's clock. */
@@ -35,22 +37,23 @@ export async function insertPost(
   deliveries: NewDelivery[],
 ): Promise<void> {
   await sql`
-    insert into posts (id, organisation_id, status, content, scheduled_at, created_by)
-    values (${post.id}, ${organisationId}, ${post.scheduledAt ? 'scheduled' : 'queued'}, ${sql.json(post.content)},
+    insert into posts (id, organisation_id, status, content, validation, scheduled_at, created_by)
+    values (${post.id}, ${organisationId}, ${post.scheduledAt ? 'scheduled' : 'queued'}, ${sql.json(post.content)}, ${post.validation},
             ${post.scheduledAt}, ${sql.json(post.createdBy)})`
   await sql`
-    insert into deliveries (id, organisation_id, post_id, connection_id, platform, handle, due_at)
-    select d.id, ${organisationId}, ${post.id}, d."connectionId", d.platform, d.handle, coalesce(${post.scheduledAt}::timestamptz, now())
+    insert into deliveries (id, organisation_id, post_id, connection_id, platform, handle, warnings, due_at)
+    select d.id, ${organisationId}, ${post.id}, d."connectionId", d.platform, d.handle, d.warnings, coalesce(${post.scheduledAt}::timestamptz, now())
       from jsonb_to_recordset(${sql.json(deliveries.map((delivery) => ({ ...delivery })))})
-        as d (id text, "connectionId" text, platform text, handle text)`
+        as d (id text, "connectionId" text, platform text, handle text, warnings jsonb)`
 }
 
 /** One post with its deliveries; null when the organisation has none of that id. */
 export async function findPost(sql: Sql, organisationId: string, id: string): Promise<Post | null> {
   const [row] = await sql<PostRow[]>`
-    select id, status, content, scheduled_at, created_by, created_at, updated_at, settled_at
+    select id, status, content, validation, scheduled_at, created_by, created_at, updated_at, settled_at
       from posts where organisation_id = ${organisationId} and id = ${id}`
   if (!row) return null
+  const deliveries = await findDeliveriesOfPost(sql, organisationId, id)
   return {
     id: row.id,
     status: row.status,
@@ -58,7 +61,7 @@ export async function findPost(sql: Sql, organisationId: string, id: string): Pr
     source: 'api',
     content: row.content,
     overrides: {},
-    validation: 'lenient',
+    validation: row.validation,
     scheduled_at: row.scheduled_at?.toISOString() ?? null,
     timezone: null,
     local_time: null,
@@ -67,8 +70,8 @@ export async function findPost(sql: Sql, organisationId: string, id: string): Pr
     settled_at: row.settled_at?.toISOString() ?? null,
     approval: null,
     created_by: row.created_by,
-    deliveries: await findDeliveriesOfPost(sql, organisationId, id),
-    warnings: [],
+    deliveries,
+    warnings: deliveries.flatMap(({ warnings }) => warnings),
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idPattern } from '../../ids.js'
 import { plainText } from '../../validation.js'
-import { Delivery } from '../deliveries/schema.js'
+import { Delivery, Warning } from '../deliveries/schema.js'
 
 const instant = z.iso.datetime()
 
@@ -17,6 +17,7 @@ export const CreatePost = z.strictObject({
     .array(z.string().regex(idPattern('conn'), 'must be the id of a connection'))
     .min(1)
     .max(100),
+  validation: z.enum(['strict', 'lenient']).default('lenient'),
   scheduled_at: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 instant with an offset' }).optional(),
 })
 export type CreatePost = z.infer<typeof CreatePost>
@@ -51,7 +52,7 @@ const postFields = {
   approval: z.strictObject({ id: z.string(), status: z.string() }).nullable(),
   created_by: z.strictObject({ kind: z.enum(['user', 'key']), id: z.string(), name: z.string() }),
   deliveries: z.array(Delivery),
-  warnings: z.array(z.record(z.string(), z.unknown())),
+  warnings: z.array(Warning),
 }
 
 /** A post with its deliveries, as the API answers it (shapes.md 1). */

@@ -22,9 +22,12 @@ const accepted = { state: 'accepted', code: null, httpStatus: null, platformMess
 async function aDelivery({ dueIn = '-1 hour' } = {}) {
   const [postId, deliveryId] = [newId('post'), newId('dlv')]
   const createdBy = { kind: 'key', id: 'key_1', name: 'test' } as const
-  await insertPost(sql(), organisationId, { id: postId, content: { text: 'x' }, scheduledAt: null, createdBy }, [
-    { id: deliveryId, connectionId: newId('conn'), platform: 'sandbox', handle: 'x' },
-  ])
+  await insertPost(
+    sql(),
+    organisationId,
+    { id: postId, content: { text: 'x' }, validation: 'lenient', scheduledAt: null, createdBy },
+    [{ id: deliveryId, connectionId: newId('conn'), platform: 'sandbox', handle: 'x', warnings: [] }],
+  )
   await sql()`update deliveries set due_at = now() + ${dueIn}::interval where id = ${deliveryId}`
   return { postId, run: { deliveryId, generation: 1 } }
 }

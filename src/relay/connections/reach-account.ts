@@ -1,0 +1,84 @@
+import type { Database } from '../../db/client.js'
+import type { Clients } from '../../egress/clients.js'
+import type { KeyEncryptionKey } from '../../encryption.js'
+import { ERRORS, type ErrorCode } from '../../errors.js'
+import { createPlatformHttp, settleCall, type PlatformHttp } from '../platforms/http.js'
+import type { Platforms } from '../platforms/index.js'
+import type { Credentials, Platform } from '../platforms/platform.js'
+import { openCredentials, renewCredentials } from './repository.js'
+
+/** What reaching accounts needs of its process. */
+export interface Gateway {
+  database: Database
+  platforms: Platforms
+  clients: Clients
+  keys: readonly KeyEncryptionKey[]
+  callTimeoutMs: number
+}
+
+/** A connection as its row holds it: credentials still sealed. */
+export interface StoredAccount {
+  organisationId: string
+  connectionId: string
+  platform: string
+  sealed: string
+}
+
+/** A platform and an account there, able to make calls. */
+export interface Reach {
+  platform: Platform
+  credentials: Credentials
+  http(beforePublish?: () => Promise<void>): PlatformHttp
+  /** Trades a lapsed token for a new one. `renewed` also when somebody else did so meanwhile, else the code the platform refused with;
+   *  `platform_unavailable`: it could not be asked now. */
+  renew(): Promise<'renewed' | ErrorCode>
+}
+
+/** Opens the way to a stored account; null when its platform is not offered here. */
+export function reachAccount(gateway: Gateway, account: StoredAccount): Reach | null {
+  const platform = gateway.platforms.get(account.platform)
+  if (!platform) return null
+  const credentials = openCredentials(account.sealed, { ...account, keys: gateway.keys })
+  return {
+    platform,
+    credentials,
+    http: (beforePublish) => bindAccount(gateway, platform, credentials, beforePublish),
+    renew: () => renewToken(gateway, platform, account),
+  }
+}
+
+function bindAccount(
+  { clients, callTimeoutMs }: Gateway,
+  platform: Platform,
+  credentials: Credentials,
+  beforePublish?: () => Promise<void>,
+): PlatformHttp {
+  const { origin, headers, inner } = platform.reach(credentials)
+  const client = inner ? clients.inner : clients.egress
+  return createPlatformHttp({
+    origin,
+    headers,
+    refusals: platform.refusals,
+    client,
+    timeoutMs: callTimeoutMs,
+    beforePublish,
+  })
+}
+
+async function renewToken(
+  gateway: Gateway,
+  platform: Platform,
+  account: StoredAccount,
+): Promise<'renewed' | ErrorCode> {
+  const { refresh } = platform
+  if (!refresh) return 'auth_expired'
+  const { connectionId, sealed: used } = account
+  const answer = await settleCall(() =>
+    renewCredentials(gateway.database, { connectionId, used, keys: gateway.keys }, (credentials) =>
+      refresh(credentials, bindAccount(gateway, platform, credentials)),
+    ),
+  )
+  if ('value' in answer) return 'renewed'
+  const { certainty, code } = answer.failure
+  return certainty === 'refused' && ERRORS[code].retry !== 'backoff' ? code : 'platform_unavailable'
+}

@@ -1,0 +1,152 @@
+import { RichText } from '@atproto/api'
+import { TID } from '@atproto/common-web'
+import { z } from 'zod'
+import { countGraphemes } from '../posts/projection.js'
+import type { PlatformHttp } from './http.js'
+import type { Account, Json, Platform } from './platform.js'
+
+const COLLECTION = 'app.bsky.feed.post'
+const DEFAULT_SERVICE = 'https://bsky.social'
+
+const Session = z.object({ did: z.string(), handle: z.string(), accessJwt: z.string(), refreshJwt: z.string() })
+const Tokens = Session.pick({ accessJwt: true, refreshJwt: true })
+const Created = z.object({ uri: z.string(), cid: z.string() })
+const Identity = z.object({ did: z.string() })
+const Fields = z.strictObject({
+  service: z.url({ protocol: /^https?$/, error: 'must be the http(s) address of a server' }).default(DEFAULT_SERVICE),
+  identifier: z.string().min(1),
+  app_password: z.string().min(1),
+})
+
+/** Bluesky and every other server of the AT Protocol, by app password. A record's key is chosen by us (atproto record-key, TID), so that it can be asked for. */
+export const bluesky: Platform = {
+  id: 'bluesky',
+  name: 'Bluesky',
+  status: 'open',
+  category: 'decentralised',
+  auth: { kind: 'app_password', fields: Fields, blame: { credentials: 'app_password', address: 'service' } },
+  accepts: { text: { max: 300, unit: 'graphemes', maxBytes: 3_000 } },
+  count: countGraphemes,
+  landed: 'A',
+  refusals: [
+    { status: 400, body: /"ExpiredToken"/, code: 'auth_expired' },
+    { status: 400, body: /"(InvalidToken|AccountTakedown|AccountDeactivated)"/, code: 'auth_revoked' },
+    { status: 401, body: /"ExpiredToken"/, code: 'auth_expired' },
+    { status: 401, code: 'auth_revoked' },
+    { status: 403, code: 'auth_revoked' },
+    { status: 400, body: /InvalidMimeType|InvalidSize|BlobNotFound/, code: 'media_rejected' },
+    { status: 413, code: 'media_rejected' },
+    { status: 400, body: /"InvalidRequest"/, code: 'content_rejected' },
+  ],
+
+  entry: ({ service }) => ({ origin: String(service) }),
+  reach: ({ service = '', access_jwt }) => ({ origin: service, headers: { authorization: `Bearer ${access_jwt}` } }),
+
+  async connect({ fields }, http) {
+    const { service, identifier, app_password } = Fields.parse(fields)
+    const session = await signIn(http, { identifier, app_password })
+    return {
+      ...shown(session.handle),
+      accountId: session.did,
+      credentials: {
+        service,
+        did: session.did,
+        app_password,
+        access_jwt: session.accessJwt,
+        refresh_jwt: session.refreshJwt,
+      },
+    }
+  },
+
+  async verify(_credentials, http) {
+    const { handle } = await http.get('/xrpc/com.atproto.server.getSession', z.object({ handle: z.string() }))
+    return shown(handle)
+  },
+
+  // Sign-ins are scarce (30 in 5 minutes), so the refresh token comes first; it rotates, and a used or revoked one buys nothing.
+  async refresh(credentials, http) {
+    const tokens = await http.find('POST', '/xrpc/com.atproto.server.refreshSession', Tokens, {
+      headers: { authorization: `Bearer ${credentials['refresh_jwt']}` },
+      absent: [{ status: 400 }, { status: 401 }],
+    })
+    const { did: identifier = '', app_password = '' } = credentials
+    const { accessJwt, refreshJwt } = tokens ?? (await signIn(http, { identifier, app_password }))
+    return { ...credentials, access_jwt: accessJwt, refresh_jwt: refreshJwt }
+  },
+
+  newClientKey: () => TID.nextStr(),
+
+  // Who is mentioned by handle must be named by DID.
+  async prepare({ text }, http) {
+    const richText = new RichText({ text })
+    richText.detectFacetsWithoutResolution()
+    const facets = await Promise.all((richText.facets ?? []).map((facet) => resolveMentions(facet as Facet, http)))
+    return facets.filter((facet) => facet.features.length > 0) as unknown as Json
+  },
+
+  async publish({ text, clientKey, prepared: facets, credentials }, http) {
+    const { did = '' } = credentials
+    await http.publish('/xrpc/com.atproto.repo.createRecord', Created, {
+      json: {
+        repo: did,
+        collection: COLLECTION,
+        rkey: clientKey,
+        // The key holds the time it was made, so that a repeated attempt makes the very same record.
+        record: {
+          $type: COLLECTION,
+          text,
+          facets,
+          createdAt: new Date(TID.fromStr(clientKey).timestamp() / 1000).toISOString(),
+        },
+      },
+    })
+    return published(did, clientKey)
+  },
+
+  async lookUp({ clientKey, credentials }, http) {
+    const { did = '' } = credentials
+    const record = await http.find('GET', '/xrpc/com.atproto.repo.getRecord', z.object({ uri: z.string() }), {
+      query: { repo: did, collection: COLLECTION, rkey: clientKey },
+      absent: [{ status: 400, body: /"RecordNotFound"/ }],
+    })
+    return record ? { result: 'landed', ...published(did, clientKey) } : { result: 'absent' }
+  },
+}
+
+interface Facet {
+  index: { byteStart: number; byteEnd: number }
+  features: { $type?: string; did?: string }[]
+}
+
+function signIn(
+  http: PlatformHttp,
+  { identifier, app_password: password }: { identifier: string; app_password: string },
+) {
+  // The access token that may be bound to `http` has no say here.
+  return http.post('/xrpc/com.atproto.server.createSession', Session, {
+    json: { identifier, password },
+    headers: { authorization: '' },
+  })
+}
+
+async function resolveMentions(facet: Facet, http: PlatformHttp): Promise<Facet> {
+  const features = await Promise.all(
+    facet.features.map(async (feature) => {
+      if (!feature.did) return feature
+      const found = await http.find('GET', '/xrpc/com.atproto.identity.resolveHandle', Identity, {
+        query: { handle: feature.did },
+        absent: [{ status: 400 }], // nobody of that name: plain text
+      })
+      return found ? { ...feature, did: found.did } : null
+    }),
+  )
+  return { ...facet, features: features.filter((feature) => feature !== null) }
+}
+
+function shown(handle: string): Pick<Account, 'handle' | 'displayName' | 'avatarUrl'> {
+  return { handle, displayName: null, avatarUrl: null }
+}
+
+function published(did: string, rkey: string) {
+  return { remoteId: `at://${did}/${COLLECTION}/${rkey}`, remoteUrl: `https://bsky.app/profile/${did}/post/${rkey}` }
+}
