@@ -37,7 +37,7 @@ await runProcess(async () => {
     platforms: createPlatforms(config),
     clients: createClients(config),
     relayLoop,
-    crash: armCrashPoint(config.crashAt),
+    crash: armCrashPoint(config.crash),
     log,
   })
   const server = createServer(app)

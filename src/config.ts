@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CRASH_POINTS } from './crash-points.js'
+import { CRASH_POINTS, CRASH_SIGNALS } from './crash-points.js'
 
 /** Development's own pepper and key-encryption key: the same everywhere, so nothing kept with them is secret. Production refuses them. */
 export const DEV_ONLY_PEPPER = 'dev-only-pepper'
@@ -45,6 +45,7 @@ const Environment = z.object({
         .filter(Boolean),
     ),
   CRASH_AT: z.enum(CRASH_POINTS).optional(),
+  CRASH_WITH: z.enum(CRASH_SIGNALS).default('SIGKILL'),
   CALL_TIMEOUT_MS: milliseconds(30_000).refine(
     (value) => value <= 40_000,
     'must leave 15 s of the 60 s an attempt may take',
@@ -80,7 +81,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     keyEncryptionKeys: env.KEY_ENCRYPTION_KEYS,
     sandboxUrl: env.SANDBOX_URL,
     egressAllow: env.EGRESS_ALLOW,
-    crashAt: env.CRASH_AT,
+    crash: Object.freeze({ at: env.CRASH_AT, signal: env.CRASH_WITH }),
     pace: Object.freeze({
       callTimeoutMs: env.CALL_TIMEOUT_MS,
       callGraceMs: env.CALL_GRACE_MS,

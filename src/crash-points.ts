@@ -12,9 +12,18 @@ export type CrashPoint = (typeof CRASH_POINTS)[number]
 /** Call it at the named moment; it does not return where it is armed. */
 export type Crash = (point: CrashPoint) => void
 
-/** SIGKILL of this very process at the point `armed` names (`CRASH_AT`, refused in production), so that no handler of ours can tidy up. */
-export function armCrashPoint(armed: CrashPoint | undefined): Crash {
+/** How a process meets its crash point: killed, so that no handler of ours can tidy up, or frozen until somebody thaws it. */
+export const CRASH_SIGNALS = ['SIGKILL', 'SIGSTOP'] as const
+
+/** Sends this very process the signal at the point that `at` names (`CRASH_AT`, `CRASH_WITH`, refused in production). */
+export function armCrashPoint({
+  at,
+  signal,
+}: {
+  at: CrashPoint | undefined
+  signal: (typeof CRASH_SIGNALS)[number]
+}): Crash {
   return (point) => {
-    if (point === armed) process.kill(process.pid, 'SIGKILL')
+    if (point === at) process.kill(process.pid, signal)
   }
 }

@@ -49,7 +49,7 @@ await runProcess(async () => {
       keys: config.keyEncryptionKeys,
       callTimeoutMs: config.pace.callTimeoutMs,
       pace: config.pace,
-      crash: armCrashPoint(config.crashAt),
+      crash: armCrashPoint(config.crash),
       log,
     }),
     maxConcurrentActivityTaskExecutions: PUBLISH_SLOTS,

@@ -136,7 +136,7 @@ async function createAccount(url: string, handle: string): Promise<PdsAccount> {
 
 async function listPosts(url: string, did: string): Promise<PdsPost[]> {
   const posts: PdsPost[] = []
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const page = await callXrpc<{ cursor?: string; records: { uri: string; value: Record<string, unknown> }[] }>(
       url,
       'com.atproto.repo.listRecords',

@@ -80,6 +80,9 @@ export class Tenant {
 export class App {
   api: NodeProcess | null = null
   worker: NodeProcess | null = null
+  /** Every line the processes wrote. */
+  readonly logs: string[] = []
+  private readonly children: NodeProcess[] = []
 
   constructor(
     readonly database: TestDatabase,
@@ -96,11 +99,20 @@ export class App {
   }
 
   async startApi(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess> {
-    return (this.api = await startService('api', { ...this.env, ...env }, keepQuiet))
+    return (this.api = await this.start('api', env))
   }
 
   async startWorker(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess> {
-    return (this.worker = await startService('worker', { ...this.env, ...env }, keepQuiet))
+    return (this.worker = await this.start('worker', env))
+  }
+
+  private async start(name: 'api' | 'worker', env: NodeJS.ProcessEnv): Promise<NodeProcess> {
+    const child = await startService(name, { ...this.env, ...env }, (line) => {
+      this.logs.push(line)
+      if (process.env.SHOW_LOGS) process.stderr.write(`${line}\n`)
+    })
+    this.children.push(child)
+    return child
   }
 
   async call<T>(
@@ -131,13 +143,9 @@ export class App {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.api?.stop(), this.worker?.stop()])
+    await Promise.all(this.children.map((child) => child.stop()))
     await this.database.drop()
   }
-}
-
-function keepQuiet(line: string): void {
-  if (process.env.SHOW_LOGS) process.stderr.write(`${line}\n`)
 }
 
 /** The product, ready; `api` or `worker` false leaves that one for the test to start. */

@@ -110,10 +110,11 @@ function beginSending(publisher: Publisher, run: DeliveryRun, attempt: number) {
     async commit() {
       const asked = performance.now()
       const mine = await markSent(publisher.database, run, attempt)
+      if (mine) publisher.crash('attempt.sent')
+      // A worker that was frozen here may thaw after another has looked the attempt up.
       if (!mine || performance.now() - asked > callTimeoutMs + callGraceMs)
         throw new CallFailure('The attempt was overtaken', { code: 'platform_unavailable', certainty: 'not_sent' })
       begunAt = asked
-      publisher.crash('attempt.sent')
     },
   }
 }
