@@ -1,0 +1,171 @@
+import { RichText } from '@atproto/api'
+import { startApp, type App, type Tenant } from '../support/app.js'
+import { changeCredentials, readCredentials } from '../support/credentials.js'
+import { findLeaks } from '../support/leaks.js'
+import { until } from '../support/until.js'
+import { startPds, type Pds, type PdsAccount } from './pds.js'
+
+let pds: Pds
+let app: App
+let tenant: Tenant
+let handles = 0
+
+beforeAll(async () => {
+  pds = await startPds()
+  app = await startApp({ env: { EGRESS_ALLOW: new URL(pds.url).host, LOG_LEVEL: 'trace' } })
+  tenant = await app.tenant()
+})
+afterAll(async () => {
+  await app.stop()
+  await pds.stop()
+})
+
+async function anAccount(): Promise<PdsAccount & { connectionId: string }> {
+  const account = await pds.createAccount(`person${++handles}.test`)
+  const { body } = await connect(account.handle, account.appPassword)
+  return { ...account, connectionId: body.data.id }
+}
+
+const connect = (identifier: string, app_password: string) =>
+  tenant.call<{ id: string; handle: string; status: string }>('POST', '/v1/connections', {
+    platform: 'bluesky',
+    fields: { service: pds.url, identifier, app_password },
+  })
+
+async function publish(connectionId: string, text: string, more: Record<string, unknown> = {}) {
+  const post = await tenant.settled((await tenant.post(text, [connectionId], more)).id)
+  return { post, delivery: post.deliveries[0]! }
+}
+
+const statusOf = async (id: string) =>
+  (await app.sql<{ status: string }[]>`select status from connections where id = ${id}`)[0]?.status
+
+test('a wrong app password, and a name nobody has, blame the app password', async () => {
+  const { handle } = await pds.createAccount(`person${++handles}.test`)
+  for (const identifier of [handle, 'nobody.test']) {
+    const { status, body } = await connect(identifier, 'wrong-pass-word-here')
+    expect([status, body.error.details['fields']]).toEqual([
+      422,
+      [{ path: 'fields.app_password', message: expect.any(String) }],
+    ])
+  }
+})
+
+test('a text lands with its links, tags and mentions at the right bytes', async () => {
+  const [{ did, connectionId }, mentioned] = [await anAccount(), await anAccount()]
+  const text = `Größe 👩‍👩‍👧: https://example.com/ä?b=c #straße and @${mentioned.handle}, not @nobody.test`
+  const { delivery } = await publish(connectionId, text)
+  expect(delivery).toMatchObject({ status: 'succeeded', remote_id: expect.stringContaining(did) })
+
+  const [post, ...others] = await pds.listPosts(did)
+  expect(others).toEqual([])
+  expect(delivery.remote_url).toBe(`https://bsky.app/profile/${did}/post/${post!.rkey}`)
+  expect(post!.record).toMatchObject({ $type: 'app.bsky.feed.post', text })
+  const { facets } = post!.record as {
+    facets: { index: { byteStart: number; byteEnd: number }; features: { did?: string }[] }[]
+  }
+  const bytes = Buffer.from(text)
+  expect(facets.map(({ index }) => bytes.subarray(index.byteStart, index.byteEnd).toString())).toEqual([
+    'https://example.com/ä?b=c',
+    '#straße',
+    `@${mentioned.handle}`,
+  ])
+  expect(facets[2]?.features[0]?.did).toBe(mentioned.did)
+})
+
+test('301 graphemes and 3,001 bytes: strict refuses, lenient cuts at a grapheme and says so', async () => {
+  const { did, connectionId } = await anAccount()
+  for (const [text, unit] of [
+    ['ö'.repeat(301), 'graphemes'],
+    [`${'👨‍👩‍👧‍👦'.repeat(120)}x`, 'bytes'],
+  ] as const) {
+    const strict = await tenant.call('POST', '/v1/posts', {
+      content: { text },
+      connection_ids: [connectionId],
+      validation: 'strict',
+    })
+    expect([strict.status, strict.body.error.details['fields']]).toMatchObject([
+      422,
+      [{ path: 'content.text', platform: 'bluesky' }],
+    ])
+    expect(await pds.listPosts(did)).toHaveLength(unit === 'graphemes' ? 0 : 1)
+    const { post, delivery } = await publish(connectionId, text)
+    expect(delivery.status).toBe('succeeded')
+    expect(post.warnings).toMatchObject([{ code: 'text_truncated', unit, connection_id: connectionId }])
+    const [{ record } = { record: {} }] = await pds.listPosts(did)
+    const landed = String((record as { text: string }).text)
+    expect(landed.endsWith('…')).toBe(true)
+    expect(new RichText({ text: landed }).graphemeLength).toBeLessThanOrEqual(300)
+  }
+})
+
+test('an expired session is renewed once, also when two workers find it at the same moment', async () => {
+  const { did, connectionId } = await anAccount()
+  const second = await app.startWorker()
+  const { organisationId } = tenant
+  await changeCredentials(app.sql, { organisationId, connectionId, access_jwt: pds.expiredAccessToken(did) })
+  const posts = await Promise.all(Array.from({ length: 6 }, (_, at) => tenant.post(`at once ${at}`, [connectionId])))
+  for (const { id } of posts) expect((await tenant.settled(id)).status).toBe('published')
+  expect(await pds.listPosts(did)).toHaveLength(6)
+  expect(await statusOf(connectionId)).toBe('active')
+  await second.stop(20_000)
+})
+
+test('a session whose refresh token is over too is opened anew with the app password', async () => {
+  const { did, connectionId } = await anAccount()
+  const { organisationId } = tenant
+  await changeCredentials(app.sql, {
+    organisationId,
+    connectionId,
+    access_jwt: pds.expiredAccessToken(did),
+    refresh_jwt: pds.expiredRefreshToken(did),
+  })
+  expect((await publish(connectionId, 'after ninety days')).delivery.status).toBe('succeeded')
+})
+
+test('an app password that was revoked ends the connection with what to do', async () => {
+  const { did, connectionId } = await anAccount()
+  await pds.revokeAppPasswords(did)
+  const { organisationId } = tenant
+  await changeCredentials(app.sql, { organisationId, connectionId, access_jwt: pds.expiredAccessToken(did) })
+  const { delivery } = await publish(connectionId, 'revoked')
+  expect(delivery).toMatchObject({
+    status: 'failed',
+    error_code: 'auth_revoked',
+    error: { next_step: expect.stringContaining('Reconnect') },
+  })
+  expect(await statusOf(connectionId)).toBe('revoked')
+  expect(await pds.listPosts(did)).toEqual([])
+})
+
+test.each(['takeDown', 'deactivate'] as const)(
+  'an account after %s fails with its own code, and nothing lands',
+  async (act) => {
+    const { did, connectionId } = await anAccount()
+    await pds[act](did)
+    const { delivery } = await publish(connectionId, act)
+    expect([delivery.status, delivery.error_code]).toEqual(['failed', 'auth_revoked'])
+    expect(await statusOf(connectionId)).toBe('revoked')
+  },
+)
+
+test('verify asks the server and flags an account that withdrew', async () => {
+  const { did, connectionId, handle } = await anAccount()
+  const verify = () => tenant.call<{ handle: string; status: string }>('POST', `/v1/connections/${connectionId}/verify`)
+  expect((await verify()).body.data).toMatchObject({ handle, status: 'active' })
+  await pds.revokeAppPasswords(did)
+  const { organisationId } = tenant
+  await changeCredentials(app.sql, { organisationId, connectionId, access_jwt: pds.expiredAccessToken(did) })
+  expect((await verify()).body.data.status).toBe('revoked')
+})
+
+test('app password and session are in no row, log line, history or answer', async () => {
+  const { connectionId, appPassword } = await anAccount()
+  const { post } = await publish(connectionId, 'canary')
+  const { access_jwt = '', refresh_jwt = '' } = await readCredentials(app.sql, tenant.organisationId, connectionId)
+  const secrets = [appPassword, access_jwt, refresh_jwt]
+  await until('it was logged', () => app.logs.some((line) => line.includes(post.id)))
+  expect(secrets.every((secret) => secret.length > 10)).toBe(true)
+  expect(await findLeaks(app, secrets)).toEqual([])
+  expect(secrets.some((secret) => JSON.stringify(post).includes(secret))).toBe(false)
+})

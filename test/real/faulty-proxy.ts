@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import {
+  createServer,
+  request as sendRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+
+export interface Answer {
+  status: number
+  headers?: IncomingHttpHeaders
+  body?: string | Buffer
+}
+
+export interface Fault {
+  /** Tried on path and query. */
+  path: RegExp
+  /** How many requests it meets before it is used up. Default 1. */
+  times?: number
+  /** Whether the request reaches the target first. */
+  forward: boolean
+  /** What the client gets: this answer, silence with the line open, or a line cut without a byte. */
+  reply: Answer | 'hold' | 'cut'
+}
+
+export interface ProxiedRequest {
+  method: string
+  /** With its query. */
+  path: string
+  /** Set before the bytes leave for the target. */
+  forwarded: boolean
+  /** What the target answered; null until then. */
+  targetStatus: number | null
+  /** What the client was answered; null as long as nothing was. */
+  status: number | null
+}
+
+export interface FaultyProxy {
+  url: string
+  /** Push to it; the first that matches a request is used. Empty it to call the rest off. */
+  faults: Fault[]
+  /** Every request so far, in order of arrival. */
+  requests: ProxiedRequest[]
+  /** Cuts what is still open. */
+  stop(): Promise<void>
+}
+
+const json = { 'content-type': 'application/json; charset=utf-8' }
+const html = { 'content-type': 'text/html; charset=utf-8' }
+
+/** Answers worth being given. */
+export const ANSWERS = {
+  serverError: {
+    status: 500,
+    headers: json,
+    body: '{"error":"InternalServerError","message":"Internal Server Error"}',
+  },
+  badGatewayPage: { status: 502, headers: html, body: '<html><body><h1>502 Bad Gateway</h1></body></html>' },
+  /** As a captive portal or a parked domain has it. */
+  welcomePage: { status: 200, headers: html, body: '<html><body><h1>Welcome</h1></body></html>' },
+  rateLimited: (retryAfterSeconds: number) => ({
+    status: 429,
+    headers: { ...json, 'retry-after': String(retryAfterSeconds) },
+    body: '{"error":"RateLimitExceeded","message":"Rate Limit Exceeded"}',
+  }),
+  redirect: (location: string) => ({ status: 307, headers: { location } }),
+} satisfies Record<string, Answer | ((value: never) => Answer)>
+
+/** Passes requests on to `target` (an http origin without a path) on a free port of loopback, except where a fault says otherwise. */
+export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
+  const faults: Fault[] = []
+  const requests: ProxiedRequest[] = []
+  const server = createServer((request, response) => void relay(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', url: path = '/' } = request
+    const seen: ProxiedRequest = { method, path, forwarded: false, targetStatus: null, status: null }
+    requests.push(seen)
+    const fault = takeFault(faults, path)
+    try {
+      const body = await buffer(request)
+      let reply: Fault['reply'] = 'cut'
+      if (!fault || fault.forward) {
+        seen.forwarded = true
+        reply = await forward(target, { method, path, headers: request.headers, body })
+        seen.targetStatus = reply.status
+      }
+      send(response, seen, fault?.reply ?? withOrigin(reply, target, url))
+    } catch {
+      // The target is gone or the client is: the other side sees a cut line, as without us between them.
+      response.destroy()
+    }
+  }
+
+  return {
+    url,
+    faults,
+    requests,
+    async stop() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+function takeFault(faults: Fault[], path: string): Fault | undefined {
+  const index = faults.findIndex((fault) => fault.path.test(path))
+  const fault = faults[index]
+  if (!fault) return undefined
+
+  fault.times = (fault.times ?? 1) - 1
+  if (fault.times <= 0) faults.splice(index, 1)
+  return fault
+}
+
+interface Forwarded {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+async function forward(target: string, asked: Forwarded): Promise<Answer> {
+  const { method, path, headers, body } = asked
+  const { host: _host, connection: _connection, 'transfer-encoding': _chunked, ...kept } = headers
+  const outgoing = sendRequest(new URL(path, target), {
+    method,
+    agent: false,
+    headers: { ...kept, 'accept-encoding': 'identity', 'content-length': body.length },
+  })
+  outgoing.end(body)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return { status: incoming.statusCode ?? 502, headers: incoming.headers, body: await buffer(incoming) }
+}
+
+/** A DID document names the target; a client that follows it must come back to us. */
+function withOrigin(reply: Fault['reply'], target: string, url: string): Fault['reply'] {
+  if (typeof reply === 'string' || !reply.headers?.['content-type']?.includes('json')) return reply
+  return { ...reply, body: String(reply.body).replaceAll(target, url) }
+}
+
+function send(response: ServerResponse, seen: ProxiedRequest, reply: Fault['reply']): void {
+  if (reply === 'hold') return
+  if (reply === 'cut') return void response.destroy()
+
+  const { status, headers = {}, body = '' } = reply
+  const { 'content-length': _length, 'transfer-encoding': _chunked, connection: _connection, ...kept } = headers
+  seen.status = status
+  response.writeHead(status, { ...kept, 'content-length': Buffer.byteLength(body) }).end(body)
+}
