@@ -51,6 +51,7 @@ const Environment = z.object({
     'must leave 15 s of the 60 s an attempt may take',
   ),
   CALL_GRACE_MS: milliseconds(5_000),
+  LOOK_UP_FOR_MS: milliseconds(24 * 3_600_000),
   RETRY_FIRST_MS: milliseconds(5_000),
   RETRY_LONGEST_MS: milliseconds(15 * 60_000),
   OUTBOX_POLL_MS: milliseconds(1_000),
@@ -85,6 +86,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     pace: Object.freeze({
       callTimeoutMs: env.CALL_TIMEOUT_MS,
       callGraceMs: env.CALL_GRACE_MS,
+      /** How long a platform that does not answer is asked about an unknown outcome before it counts as one that cannot be asked. */
+      lookUpForMs: env.LOOK_UP_FOR_MS,
       retryFirstMs: env.RETRY_FIRST_MS,
       retryLongestMs: env.RETRY_LONGEST_MS,
     }),

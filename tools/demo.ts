@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import type { Pds } from '../test/real/pds.js'
+import { playBluesky, startBluesky } from './demo/bluesky.js'
 import { RelayClient } from './demo/client.js'
 import { Facts } from './demo/facts.js'
 import { playScenes } from './demo/scenes.js'
@@ -19,10 +21,16 @@ async function findRunning(): Promise<DevFacts | null> {
   }
 }
 
-async function play(dev: DevFacts): Promise<boolean> {
+async function play(dev: DevFacts, bluesky: Pds | null): Promise<boolean> {
   const facts = new Facts()
   const client = new RelayClient(dev.api, dev.relay_api_key)
-  await playScenes({ client, temporalUi: dev.temporal_ui, facts })
+  const stage = { client, temporalUi: dev.temporal_ui, facts, say }
+  await playScenes(stage)
+  if (bluesky) await playBluesky(stage, bluesky)
+  else
+    say(
+      '\nNot shown: a real Bluesky server. `npm run test:real` installs one, and a demo that starts its own stack then posts to it too.',
+    )
   say(`\n${facts.summary()}`)
   return facts.allHeld
 }
@@ -31,14 +39,16 @@ try {
   const running = await findRunning()
   if (running) {
     say(`Using the stack that runs at ${running.api}.`)
-    process.exitCode = (await play(running)) ? 0 : 1
+    process.exitCode = (await play(running, null)) ? 0 : 1
   } else {
     say('Starting PostgreSQL, Temporal, api and worker …')
-    const stack = await startStack({ dataDir, report: say })
+    const bluesky = await startBluesky()
+    const env = bluesky ? { EGRESS_ALLOW: new URL(bluesky.url).host } : {}
+    const stack = await startStack({ dataDir, report: say, env })
     try {
-      process.exitCode = (await Promise.race([play(stack.facts), stack.exited])) ? 0 : 1
+      process.exitCode = (await Promise.race([play(stack.facts, bluesky), stack.exited])) ? 0 : 1
     } finally {
-      await stack.stop()
+      await Promise.all([stack.stop(), bluesky?.stop()])
     }
     say('Everything was stopped. `npm run dev` keeps it running, so that the links above can be opened.')
   }

@@ -129,15 +129,20 @@ interface Forwarded {
 
 async function forward(target: string, asked: Forwarded): Promise<Answer> {
   const { method, path, headers, body } = asked
-  const { host: _host, connection: _connection, 'transfer-encoding': _chunked, ...kept } = headers
   const outgoing = sendRequest(new URL(path, target), {
     method,
     agent: false,
-    headers: { ...kept, 'accept-encoding': 'identity', 'content-length': body.length },
+    headers: { ...endToEnd(headers), 'accept-encoding': 'identity', 'content-length': body.length },
   })
   outgoing.end(body)
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
   return { status: incoming.statusCode ?? 502, headers: incoming.headers, body: await buffer(incoming) }
+}
+
+/** Those that are not about one connection or one length of body. */
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const own = ['host', 'connection', 'keep-alive', 'transfer-encoding', 'content-length']
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !own.includes(name)))
 }
 
 /** A DID document names the target; a client that follows it must come back to us. */
@@ -151,7 +156,6 @@ function send(response: ServerResponse, seen: ProxiedRequest, reply: Fault['repl
   if (reply === 'cut') return void response.destroy()
 
   const { status, headers = {}, body = '' } = reply
-  const { 'content-length': _length, 'transfer-encoding': _chunked, connection: _connection, ...kept } = headers
   seen.status = status
-  response.writeHead(status, { ...kept, 'content-length': Buffer.byteLength(body) }).end(body)
+  response.writeHead(status, { ...endToEnd(headers), 'content-length': Buffer.byteLength(body) }).end(body)
 }

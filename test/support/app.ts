@@ -15,6 +15,7 @@ import { until } from './until.js'
 export const FAST = {
   CALL_TIMEOUT_MS: '2000',
   CALL_GRACE_MS: '500',
+  LOOK_UP_FOR_MS: '4000',
   RETRY_FIRST_MS: '50',
   OUTBOX_POLL_MS: '100',
   OUTBOX_LEASE_MS: '2000',

@@ -2,10 +2,12 @@ import type { RelayClient } from './client.js'
 import { type Attempt, type Delivery, type Post } from './client.js'
 import type { Facts } from './facts.js'
 
-interface Stage {
+/** Whom a scene calls and where it shows what happened. */
+export interface Stage {
   client: RelayClient
   temporalUi: string | null
   facts: Facts
+  say: (line: string) => void
   connectionId: string
 }
 
@@ -54,11 +56,10 @@ const SCENES: Scene[] = [
 ]
 
 const clock = (instant: string) => instant.slice(11, 23)
-const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 /** Posts, waits, shows what happened and checks it, one scene after the other. */
 export async function playScenes(stage: Omit<Stage, 'connectionId'>): Promise<void> {
-  const { client, facts } = stage
+  const { client, facts, say } = stage
   say('\nConnect a sandbox account')
   const { data: connection } = await client.call<{ id: string; status: string; handle: string }>(
     'POST',
@@ -74,14 +75,14 @@ export async function playScenes(stage: Omit<Stage, 'connectionId'>): Promise<vo
 }
 
 async function playScene(stage: Stage, scene: Scene): Promise<void> {
-  const { client, facts } = stage
+  const { client, facts, say } = stage
   say(`\n${scene.title}`)
   const accepted = await accept(stage, scene.text, scene.inSeconds)
   facts.check(`accepted with 202, ${accepted.data.status}`, accepted.status === 202)
 
   const post = await client.untilSettled(accepted.data.id)
   for (const delivery of post.deliveries) {
-    const attempts = await show(stage, delivery)
+    const attempts = await showDelivery(stage, delivery)
     const ended = `${delivery.status}${delivery.error_code ? ` (${delivery.error_code})` : ''}`
     facts.check(
       `the delivery is ${ended}`,
@@ -95,7 +96,7 @@ async function playScene(stage: Stage, scene: Scene): Promise<void> {
 }
 
 async function playCancel(stage: Stage): Promise<void> {
-  const { client, facts } = stage
+  const { client, facts, say } = stage
   say('\nA post for tomorrow, cancelled')
   const { data: post } = await accept(stage, `Never mind (${mark})`, 24 * 3600)
   facts.check(`accepted, ${post.status}`, post.status === 'scheduled')
@@ -103,12 +104,14 @@ async function playCancel(stage: Stage): Promise<void> {
   facts.check(`the post is ${data.status}`, data.status === 'cancelled' && data.cancelled.length === 1)
 }
 
-function accept({ client, connectionId }: Stage, text: string, inSeconds?: number) {
+/** Sends one post. */
+export function accept({ client, connectionId }: Stage, text: string, inSeconds?: number) {
   const scheduled = inSeconds && { scheduled_at: new Date(Date.now() + inSeconds * 1000).toISOString() }
   return client.call<Post>('POST', '/v1/posts', { content: { text }, connection_ids: [connectionId], ...scheduled })
 }
 
-async function show({ client, temporalUi }: Stage, delivery: Delivery): Promise<string[]> {
+/** Prints what happened to a delivery; answers the states of its attempts, oldest first. */
+export async function showDelivery({ client, temporalUi, say }: Stage, delivery: Delivery): Promise<string[]> {
   const { data } = await client.call<(Attempt & { generation: number })[]>(
     'GET',
     `/v1/deliveries/${delivery.id}/attempts`,

@@ -27,6 +27,13 @@ export interface Stack {
   stop(): Promise<void>
 }
 
+export interface StackOptions {
+  dataDir: string
+  report: (line: string) => void
+  /** More variables for api and worker. */
+  env?: NodeJS.ProcessEnv
+}
+
 /** A part that was started, in order, so that it can be ended in the opposite one. */
 interface Part {
   exited?: Promise<unknown>
@@ -51,7 +58,7 @@ export async function startStack({
     for (const part of parts.splice(0).reverse()) await part.stop()
   }
   try {
-    const facts = await startParts({ dataDir, report, keep })
+    const facts = await startParts({ dataDir, report, env, keep })
     const exited = Promise.race(parts.flatMap(({ exited }) => (exited ? [exited] : []))).then(
       () => new Promise<never>(() => undefined),
     )
@@ -62,13 +69,11 @@ export async function startStack({
   }
 }
 
-interface Starting {
-  dataDir: string
-  report: (line: string) => void
+interface Starting extends Required<StackOptions> {
   keep: <T extends Part>(part: T) => T
 }
 
-async function startParts({ dataDir, report, keep }: Starting): Promise<DevFacts> {
+async function startParts({ dataDir, report, env: more, keep }: Starting): Promise<DevFacts> {
   await mkdir(dataDir, { recursive: true })
   const port = await choosePort('PORT', 8080, 'the API')
   // Both settle before either may throw, so that a part that did start is known and stopped.
@@ -86,6 +91,7 @@ async function startParts({ dataDir, report, keep }: Starting): Promise<DevFacts
     SANDBOX_URL: process.env.SANDBOX_URL ?? api,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
     PORT: String(port),
+    ...more,
   }
   await allOrFirstError([startService('api', env).then(keep), startService('worker', env).then(keep)])
   const facts = { api, temporal_ui: temporal.uiUrl, ...account }
@@ -101,7 +107,7 @@ async function allOrFirstError<T extends readonly unknown[]>(
   return Promise.all(promises) as unknown as Promise<T>
 }
 
-async function openDatabase({ dataDir, keep }: Omit<Starting, 'report'>): Promise<string> {
+async function openDatabase({ dataDir, keep }: Pick<Starting, 'dataDir' | 'keep'>): Promise<string> {
   const given = process.env.DATABASE_URL
   const url = given || (await startOwnDatabase({ dataDir, keep }))
   const database = connectDatabase({ url, name: 'migrate', max: 1 })
@@ -113,7 +119,7 @@ async function openDatabase({ dataDir, keep }: Omit<Starting, 'report'>): Promis
   return url
 }
 
-async function startOwnDatabase({ dataDir, keep }: Omit<Starting, 'report'>): Promise<string> {
+async function startOwnDatabase({ dataDir, keep }: Pick<Starting, 'dataDir' | 'keep'>): Promise<string> {
   const port = Number(process.env.POSTGRES_PORT ?? 0)
   await assertPortFree(port, 'PostgreSQL', 'POSTGRES_PORT')
   const server = keep(await startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true }))
@@ -127,7 +133,11 @@ async function startOwnDatabase({ dataDir, keep }: Omit<Starting, 'report'>): Pr
   return server.url('relay')
 }
 
-async function openTemporal({ dataDir, report, keep }: Starting): Promise<{ address: string; uiUrl: string | null }> {
+async function openTemporal({
+  dataDir,
+  report,
+  keep,
+}: Omit<Starting, 'env'>): Promise<{ address: string; uiUrl: string | null }> {
   const given = process.env.TEMPORAL_ADDRESS
   if (given) return { address: given, uiUrl: process.env.TEMPORAL_UI_URL ?? null }
   const port = await choosePort('TEMPORAL_PORT', 7233, 'Temporal')

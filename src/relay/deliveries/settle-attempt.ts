@@ -7,9 +7,6 @@ import { recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from '
 import { reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { connectionAfter, judge } from './rules.js'
 
-/** How long a platform that does not answer is asked about an unknown outcome before it counts as one that cannot be asked. */
-const LOOK_UP_FOR_MS = 24 * 3_600_000
-
 /** A failure with what the ledger says of it. */
 export interface FailedAttempt {
   number: number
@@ -77,7 +74,7 @@ export async function settleUnknown(
   const { callTimeoutMs, callGraceMs } = publisher.pace
   const reach = reachDestination(publisher, view)
   const answer = await askPlatform(reach, clientKey)
-  if ('failure' in answer && sentMsAgo < LOOK_UP_FOR_MS) {
+  if ('failure' in answer && sentMsAgo < publisher.pace.lookUpForMs) {
     if (answer.failure.code === 'auth_expired') await reach?.renew()
     return { kind: 'retry', inMs: Math.max(publisher.pace.retryFirstMs, sentMsAgo / 4), code: answer.failure.code }
   }

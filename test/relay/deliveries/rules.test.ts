@@ -1,7 +1,13 @@
 import { ERRORS, type ErrorCode } from '../../../src/errors.js'
 import { ATTEMPT_BUDGET, backoffMs, judge } from '../../../src/relay/deliveries/rules.js'
 
-const pace = { callTimeoutMs: 30_000, callGraceMs: 5_000, retryFirstMs: 5_000, retryLongestMs: 900_000 }
+const pace = {
+  callTimeoutMs: 30_000,
+  callGraceMs: 5_000,
+  lookUpForMs: 86_400_000,
+  retryFirstMs: 5_000,
+  retryLongestMs: 900_000,
+}
 const even = { pace, random: 0.5 }
 
 test('the wait doubles from five seconds up to a quarter of an hour', () => {
