@@ -42,13 +42,7 @@ interface Part {
 
 /** Starts every part that the environment does not name already, then migrates, then api and worker. When a part fails to start, the
  *  others are stopped and its one sentence is thrown. */
-export async function startStack({
-  dataDir,
-  report,
-}: {
-  dataDir: string
-  report: (line: string) => void
-}): Promise<Stack> {
+export async function startStack({ dataDir, report, env = {} }: StackOptions): Promise<Stack> {
   const parts: Part[] = []
   const keep = <T extends Part>(part: T): T => {
     parts.push(part)
