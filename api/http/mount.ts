@@ -1,5 +1,7 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { z } from 'zod'
+import type { Caller } from '../../src/accounts/schema.js'
+import type { Page } from '../../src/db/page.js'
 import { AppError, invalid, notFound } from '../../src/errors.js'
 import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
@@ -32,22 +34,31 @@ function methodsByPath(routes: readonly AnyRoute[]): [string, string][] {
   ])
 }
 
+// Owns nothing and may do nothing: whoever calls a route without a scope.
+const NOBODY: Caller = { organisationId: '', kind: 'key', id: '', name: '', scopes: [] }
+
 function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
   return async (request, response) => {
-    const caller = await authenticate(context, request.headers, route.scope)
+    const caller = route.scope ? await authenticate(context, request.headers, route.scope) : NOBODY
     const asked = {
       context,
       caller,
       params: readParams(route, request),
+      query: readQuery(route, request),
       body: await readBody(route, request, response),
     }
-    refuseQuery(request)
     const before: unknown = await route.before?.(asked)
-    const data: unknown = await context.database.begin((tx) => route.handle({ ...asked, tx, before }))
+    const result: unknown = await context.database.begin((tx) => route.handle({ ...asked, tx, before }))
     if (route.crashPoint) context.crash(route.crashPoint)
     if (route.method !== 'get') context.relayLoop.nudge()
-    response.status(route.responds.status).json({ data, meta: {} })
+    response
+      .status(route.responds.status)
+      .json(route.responds.pages ? writePage(result as Page<unknown>) : { data: result, meta: {} })
   }
+}
+
+function writePage({ rows, nextCursor }: Page<unknown>) {
+  return { data: rows, meta: { next_cursor: nextCursor, has_more: nextCursor !== null } }
 }
 
 /** A malformed id in a path is an id that does not exist. */
@@ -69,7 +80,9 @@ async function readBody(route: AnyRoute, request: Request, response: Response): 
   return parseInput(schema ?? z.strictObject({}), request.body ?? {})
 }
 
-function refuseQuery(request: Request): void {
-  const [key] = new URL(request.originalUrl, 'http://host').searchParams.keys()
-  if (key) throw invalid([{ path: key, message: 'is not a parameter of this request' }])
+function readQuery(route: AnyRoute, request: Request): unknown {
+  const { searchParams } = new URL(request.originalUrl, 'http://host')
+  const twice = [...searchParams.keys()].find((key) => searchParams.getAll(key).length > 1)
+  if (twice !== undefined) throw invalid([{ path: twice, message: 'is given more than once' }])
+  return parseInput((route.query as z.ZodType | undefined) ?? z.strictObject({}), Object.fromEntries(searchParams))
 }

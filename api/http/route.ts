@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Caller, Scope } from '../../src/accounts/schema.js'
 import type { CrashPoint } from '../../src/crash-points.js'
 import type { Transaction } from '../../src/db/client.js'
+import type { Page } from '../../src/db/page.js'
 import type { ApiContext } from '../context.js'
 
 type Shape = Record<string, z.ZodType>
@@ -9,44 +10,60 @@ type Output<S> = S extends z.ZodType<infer T> ? T : undefined
 type Params<S> = S extends Shape ? { [K in keyof S]: z.infer<S[K]> } : Record<string, never>
 
 /** What a handler works with. */
-interface Request<P, B, Before> {
+interface Request<P, Q, B, Before> {
   tx: Transaction
   context: ApiContext
+  /** Nobody's on a route without a scope. */
   caller: Caller
   params: Params<P>
+  query: Output<Q>
   body: Output<B>
   before: Before
 }
 
 /** One route: read a list of them and you know the product. Validation, errors and documents come from its schemas. */
-export interface Route<P extends Shape | undefined, B extends z.ZodType | undefined, R extends z.ZodType, Before> {
+export interface Route<
+  P extends Shape | undefined,
+  Q extends z.ZodType | undefined,
+  B extends z.ZodType | undefined,
+  R extends z.ZodType,
+  L extends boolean,
+  Before,
+> {
   method: 'get' | 'post' | 'patch' | 'delete'
   /** As OpenAPI writes it: `/v1/posts/{id}`. */
   path: string
   summary: string
-  scope: Scope
+  /** Null: no credential needed. */
+  scope: Scope | null
   params?: P
+  /** Its parameters as strings; anything else in a query is refused. */
+  query?: Q
   body?: B
   /** The status of success and the shape of its `data`. */
-  responds: { status: 200 | 202; data: R }
+  responds: { status: 200 | 202; data: R; pages?: L }
   /** For a route that must ask a platform: runs outside any transaction and is repeatable; its result enters the transaction. */
-  before?(request: Omit<Request<P, B, Before>, 'tx' | 'before'>): Promise<Before>
+  before?(request: Omit<Request<P, Q, B, Before>, 'tx' | 'before'>): Promise<Before>
   /** One use case, in the request's transaction; throws AppError. */
-  handle(request: Request<P, B, Before>): Promise<z.infer<R>>
+  handle(
+    request: Request<P, Q, B, Before>,
+  ): Promise<L extends true ? Page<z.infer<R> extends (infer T)[] ? T : never> : z.infer<R>>
   /** Where a test may kill the process once the transaction has committed. */
   crashPoint?: CrashPoint
 }
 
 /** A route of any shape, as lists hold it. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each route is checked against its own schemas where it is made
-export type AnyRoute = Route<any, any, any, any>
+export type AnyRoute = Route<any, any, any, any, any, any>
 
-/** Declares a route; its types follow from its schemas. */
+/** Declares a route; its types follow from its schemas. With `pages`, the handler answers a Page of `data`. */
 export function route<
   P extends Shape | undefined = undefined,
+  Q extends z.ZodType | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
   R extends z.ZodType = z.ZodType,
+  L extends boolean = false,
   Before = undefined,
->(definition: Route<P, B, R, Before>): Route<P, B, R, Before> {
+>(definition: Route<P, Q, B, R, L, Before>): Route<P, Q, B, R, L, Before> {
   return definition
 }

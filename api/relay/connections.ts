@@ -1,10 +1,20 @@
+import { z } from 'zod'
+import { notFound } from '../../src/errors.js'
+import { idPattern } from '../../src/ids.js'
 import * as connecting from '../../src/relay/connections/connect-account.js'
-import { saveConnection } from '../../src/relay/connections/repository.js'
-import { Connection, CreateConnection } from '../../src/relay/connections/schema.js'
+import * as deleting from '../../src/relay/connections/delete-connection.js'
+import type { Gateway } from '../../src/relay/connections/reach-account.js'
+import * as repository from '../../src/relay/connections/repository.js'
+import {
+  Connection,
+  ConnectionStatus,
+  CreateConnection,
+  DeletedConnection,
+  UpdateConnection,
+} from '../../src/relay/connections/schema.js'
 import type { Account } from '../../src/relay/platforms/platform.js'
 import * as verifying from '../../src/relay/connections/verify-connection.js'
-import { idPattern } from '../../src/ids.js'
-import { z } from 'zod'
+import type { ApiContext } from '../context.js'
 import { route } from '../http/route.js'
 
 export const connectAccount = route({
@@ -20,11 +30,64 @@ export const connectAccount = route({
     return connecting.connectAccount(connector, { organisationId: caller.organisationId, ...body })
   },
   handle: ({ tx, context, caller, body, before: account }) =>
-    saveConnection(tx, caller.organisationId, {
+    repository.saveConnection(tx, caller.organisationId, {
       platform: body.platform,
       account,
       keys: context.config.keyEncryptionKeys,
     }),
+})
+
+const params = { id: z.string().regex(idPattern('conn')) }
+
+export const listConnections = route({
+  method: 'get',
+  path: '/v1/connections',
+  summary: 'Connected accounts, newest first',
+  scope: 'read',
+  query: z.strictObject({ platform: z.string().optional(), status: ConnectionStatus.optional() }),
+  responds: { status: 200, data: z.array(Connection) },
+  handle: ({ tx, caller, query }) => repository.listConnections(tx, caller.organisationId, query),
+})
+
+export const readConnection = route({
+  method: 'get',
+  path: '/v1/connections/{id}',
+  summary: 'One connection',
+  scope: 'read',
+  params,
+  responds: { status: 200, data: Connection },
+  async handle({ tx, caller, params }) {
+    const connection = await repository.findConnection(tx, caller.organisationId, params.id)
+    if (!connection) throw notFound()
+    return connection
+  },
+})
+
+export const updateConnection = route({
+  method: 'patch',
+  path: '/v1/connections/{id}',
+  summary: 'Merge metadata, switch a connection off or on',
+  scope: 'connect',
+  params,
+  body: UpdateConnection,
+  responds: { status: 200, data: Connection },
+  async handle({ tx, caller, params, body }) {
+    const connection = await repository.updateConnection(tx, caller.organisationId, params.id, body)
+    if (!connection) throw notFound()
+    return connection
+  },
+})
+
+export const deleteConnection = route({
+  method: 'delete',
+  path: '/v1/connections/{id}',
+  summary: 'Erase the credentials and cancel what is pending for the account',
+  scope: 'connect',
+  params,
+  responds: { status: 200, data: DeletedConnection },
+  before: ({ context, caller, params }): Promise<boolean> =>
+    deleting.signOut(gatewayOf(context), caller.organisationId, params.id),
+  handle: ({ tx, caller, params }) => deleting.deleteConnection(tx, caller.organisationId, params.id),
 })
 
 export const verifyConnection = route({
@@ -32,18 +95,13 @@ export const verifyConnection = route({
   path: '/v1/connections/{id}/verify',
   summary: 'Ask the platform whether it still accepts the credentials, and refresh what is shown',
   scope: 'connect',
-  params: { id: z.string().regex(idPattern('conn')) },
+  params,
   responds: { status: 200, data: Connection },
-  before: ({ context, caller, params }): Promise<verifying.Verified> => {
-    const { database, platforms, clients, config } = context
-    const gateway = {
-      database,
-      platforms,
-      clients,
-      keys: config.keyEncryptionKeys,
-      callTimeoutMs: config.pace.callTimeoutMs,
-    }
-    return verifying.askAboutConnection(gateway, caller.organisationId, params.id)
-  },
+  before: ({ context, caller, params }): Promise<verifying.Verified> =>
+    verifying.askAboutConnection(gatewayOf(context), caller.organisationId, params.id),
   handle: ({ tx, caller, params, before }) => verifying.recordVerified(tx, caller.organisationId, params.id, before),
 })
+
+function gatewayOf({ database, platforms, clients, config }: ApiContext): Gateway {
+  return { database, platforms, clients, keys: config.keyEncryptionKeys, callTimeoutMs: config.pace.callTimeoutMs }
+}

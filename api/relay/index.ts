@@ -1,14 +1,27 @@
 import type { AnyRoute } from '../http/route.js'
-import { connectAccount, verifyConnection } from './connections.js'
-import { listAttempts, readDelivery } from './deliveries.js'
-import { acceptPost, cancelPost, readPost } from './posts.js'
+import * as connections from './connections.js'
+import * as deliveries from './deliveries.js'
+import * as platforms from './platforms.js'
+import * as posts from './posts.js'
 
 export const relayRoutes: readonly AnyRoute[] = [
-  connectAccount,
-  verifyConnection,
-  acceptPost,
-  readPost,
-  cancelPost,
-  readDelivery,
-  listAttempts,
+  platforms.listPlatforms,
+  platforms.readPlatform,
+  connections.connectAccount,
+  connections.listConnections,
+  connections.readConnection,
+  connections.updateConnection,
+  connections.deleteConnection,
+  connections.verifyConnection,
+  posts.acceptPost,
+  posts.listPosts,
+  posts.readPost,
+  posts.cancelPost,
+  posts.publishPost,
+  posts.schedulePost,
+  posts.retryPost,
+  deliveries.listDeliveries,
+  deliveries.readDelivery,
+  deliveries.retryDelivery,
+  deliveries.listAttempts,
 ]

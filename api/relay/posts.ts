@@ -3,8 +3,19 @@ import { notFound } from '../../src/errors.js'
 import { idPattern } from '../../src/ids.js'
 import * as cancelling from '../../src/relay/posts/cancel-post.js'
 import { createPost } from '../../src/relay/posts/create-post.js'
-import { findPost } from '../../src/relay/posts/repository.js'
-import { CancelledPost, CreatePost, Post } from '../../src/relay/posts/schema.js'
+import { cursorParameter, limitParameter, listParameter } from '../../src/db/page.js'
+import * as actions from '../../src/relay/posts/actions.js'
+import * as repository from '../../src/relay/posts/repository.js'
+import {
+  CancelledPost,
+  CreatePost,
+  Post,
+  PostStatus,
+  PublishedPost,
+  RetriedPost,
+  ScheduledPost,
+  SchedulePost,
+} from '../../src/relay/posts/schema.js'
 import { route } from '../http/route.js'
 
 const params = { id: z.string().regex(idPattern('post')) }
@@ -29,10 +40,57 @@ export const readPost = route({
   params,
   responds: { status: 200, data: Post },
   async handle({ tx, caller, params }) {
-    const post = await findPost(tx, caller.organisationId, params.id)
+    const post = await repository.findPost(tx, caller.organisationId, params.id)
     if (!post) throw notFound()
     return post
   },
+})
+
+export const listPosts = route({
+  method: 'get',
+  path: '/v1/posts',
+  summary: 'Posts, newest first',
+  scope: 'read',
+  query: z.strictObject({
+    status: listParameter(PostStatus),
+    external_id: z.string().min(1).max(255).optional(),
+    limit: limitParameter({ max: 100, usual: 25 }),
+    cursor: cursorParameter('post'),
+  }),
+  responds: { status: 200, data: z.array(Post), pages: true },
+  handle: ({ tx, caller, query }) => repository.listPosts(tx, caller.organisationId, query),
+})
+
+export const publishPost = route({
+  method: 'post',
+  path: '/v1/posts/{id}/publish',
+  summary: 'Release a draft or a scheduled post now',
+  scope: 'publish',
+  params,
+  responds: { status: 200, data: PublishedPost },
+  handle: ({ tx, caller, params }) => actions.publishPost(tx, caller.organisationId, params.id),
+})
+
+export const schedulePost = route({
+  method: 'post',
+  path: '/v1/posts/{id}/schedule',
+  summary: 'Set or move the time of a draft or scheduled post',
+  scope: 'publish',
+  params,
+  body: SchedulePost,
+  responds: { status: 200, data: ScheduledPost },
+  handle: ({ tx, caller, params, body }) =>
+    actions.schedulePost(tx, caller.organisationId, params.id, body.scheduled_at),
+})
+
+export const retryPost = route({
+  method: 'post',
+  path: '/v1/posts/{id}/retry',
+  summary: 'Send the failed deliveries of a post again',
+  scope: 'publish',
+  params,
+  responds: { status: 200, data: RetriedPost },
+  handle: ({ tx, caller, params }) => actions.retryPost(tx, caller.organisationId, params.id),
 })
 
 export const cancelPost = route({

@@ -149,6 +149,32 @@ test.each(['takeDown', 'deactivate'] as const)(
   },
 )
 
+test('an account that is deactivated cannot be connected; an @ before a handle is forgiven', async () => {
+  const { did, handle, appPassword } = await pds.createAccount(`person${++handles}.test`)
+  expect((await connect(`@${handle}`, appPassword)).body.data.handle).toBe(handle)
+  await pds.deactivate(did)
+  const { status, body } = await connect(handle, appPassword)
+  expect([status, body.error.details['platform_message']]).toEqual([422, expect.stringContaining('deactivated')])
+})
+
+test.each(['takeDown', 'deactivate'] as const)('verify flags an account after %s', async (act) => {
+  const { did, connectionId } = await anAccount()
+  await pds[act](did)
+  const { body } = await tenant.call<{ status: string }>('POST', `/v1/connections/${connectionId}/verify`)
+  expect(body.data.status).toBe('revoked')
+})
+
+test('deleting a connection ends its session at the server', async () => {
+  const { connectionId } = await anAccount()
+  const { refresh_jwt } = await readCredentials(app.sql, tenant.organisationId, connectionId)
+  expect((await tenant.call('DELETE', `/v1/connections/${connectionId}`)).status).toBe(200)
+  const answer = await fetch(`${pds.url}/xrpc/com.atproto.server.refreshSession`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${refresh_jwt}` },
+  })
+  expect(answer.status).toBe(400)
+})
+
 test('verify asks the server and flags an account that withdrew', async () => {
   const { did, connectionId, handle } = await anAccount()
   const verify = () => tenant.call<{ handle: string; status: string }>('POST', `/v1/connections/${connectionId}/verify`)

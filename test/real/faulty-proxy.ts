@@ -51,6 +51,8 @@ export interface FaultyProxy {
 const json = { 'content-type': 'application/json; charset=utf-8' }
 const html = { 'content-type': 'text/html; charset=utf-8' }
 
+const rateLimitExceeded = '{"error":"RateLimitExceeded","message":"Rate Limit Exceeded"}'
+
 /** Answers worth being given. */
 export const ANSWERS = {
   serverError: {
@@ -61,10 +63,23 @@ export const ANSWERS = {
   badGatewayPage: { status: 502, headers: html, body: '<html><body><h1>502 Bad Gateway</h1></body></html>' },
   /** As a captive portal or a parked domain has it. */
   welcomePage: { status: 200, headers: html, body: '<html><body><h1>Welcome</h1></body></html>' },
+  /** As a gateway in front of a PDS has it. */
   rateLimited: (retryAfterSeconds: number) => ({
     status: 429,
     headers: { ...json, 'retry-after': String(retryAfterSeconds) },
-    body: '{"error":"RateLimitExceeded","message":"Rate Limit Exceeded"}',
+    body: rateLimitExceeded,
+  }),
+  /** As a PDS itself has it: no Retry-After, and a reset in seconds since 1970. */
+  rateLimitedUntil: (resetAt: number) => ({
+    status: 429,
+    headers: {
+      ...json,
+      'ratelimit-limit': '3000',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': String(resetAt),
+      'ratelimit-policy': '3000;w=300',
+    },
+    body: rateLimitExceeded,
   }),
   redirect: (location: string) => ({ status: 307, headers: { location } }),
 } satisfies Record<string, Answer | ((value: never) => Answer)>
@@ -134,6 +149,9 @@ async function forward(target: string, asked: Forwarded): Promise<Answer> {
     agent: false,
     headers: { ...endToEnd(headers), 'accept-encoding': 'identity', 'content-length': body.length },
   })
+  // A target may answer before it has read all (413) and hang up: the failing write no longer matters then.
+  // Until the answer is there, `once` below throws it.
+  outgoing.on('error', () => undefined)
   outgoing.end(body)
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
   return { status: incoming.statusCode ?? 502, headers: incoming.headers, body: await buffer(incoming) }

@@ -38,7 +38,7 @@ export interface Pds {
   jwtSecret: string
   /** `handle` ends in .test. */
   createAccount(handle: string): Promise<PdsAccount>
-  /** Every post the account has, newest key first: the judge of lost and doubled. */
+  /** Every post the account has, highest key first: the judge of lost and doubled. Throws while it is taken down or deactivated. */
   listPosts(did: string): Promise<PdsPost[]>
   takeDown(did: string): Promise<void>
   deactivate(did: string): Promise<void>
@@ -97,6 +97,7 @@ export async function startPds(options: PdsOptions = {}): Promise<Pds> {
     expiredAccessToken: (did) => sign(did, { scope: 'com.atproto.appPass', exp: now() - 60 }),
     expiredRefreshToken: (did) => sign(did, { scope: 'com.atproto.refresh', jti: 'expired', exp: now() - 60 }),
     async stop() {
+      child.kill('SIGCONT') // a frozen one would not hear the request to end
       await child.stop()
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },

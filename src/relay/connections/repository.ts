@@ -48,7 +48,7 @@ export async function saveConnection(
     insert into connections (id, organisation_id, platform, account_id, handle, display_name, avatar_url, created_via, last_verified_at)
     values (${newId('conn')}, ${organisationId}, ${platform}, ${account.accountId}, ${account.handle}, ${account.displayName},
             ${account.avatarUrl}, 'api', now())
-    on conflict (organisation_id, platform, account_id) do update
+    on conflict (organisation_id, platform, account_id) where deleted_at is null do update
        set handle = excluded.handle, display_name = excluded.display_name, avatar_url = excluded.avatar_url,
            status = 'active', last_verified_at = now(), last_error = null
     returning id`
@@ -62,8 +62,53 @@ export async function saveConnection(
 /** One connection; null when the organisation has none of that id. */
 export async function findConnection(sql: Sql, organisationId: string, id: string): Promise<Connection | null> {
   const [row] = await sql<ConnectionRow[]>`
-    select ${shown(sql)} from connections where organisation_id = ${organisationId} and id = ${id}`
+    select ${shown(sql)} from connections where organisation_id = ${organisationId} and id = ${id} and deleted_at is null`
   return row ? present(row) : null
+}
+
+/** The organisation's connections, newest first. */
+export async function listConnections(
+  sql: Sql,
+  organisationId: string,
+  { platform, status }: { platform?: string | undefined; status?: ConnectionStatus | undefined },
+): Promise<Connection[]> {
+  const rows = await sql<ConnectionRow[]>`
+    select ${shown(sql)} from connections
+     where organisation_id = ${organisationId} and deleted_at is null
+       ${platform ? sql`and platform = ${platform}` : sql``}
+       ${status ? sql`and status = ${status}` : sql``}
+     order by id desc`
+  return rows.map(present)
+}
+
+/** Merges metadata one level deep, null removing a key (RFC 7396), and switches a connection off or on again; one that asks to be reconnected stays so.
+ *  Null when the organisation has none of that id. */
+export async function updateConnection(
+  sql: Sql,
+  organisationId: string,
+  id: string,
+  {
+    metadata = {},
+    status,
+  }: { metadata?: Record<string, unknown> | undefined; status?: 'active' | 'disabled' | undefined },
+): Promise<Connection | null> {
+  const removed = Object.keys(metadata).filter((key) => metadata[key] === null)
+  const merged = sql`(metadata || ${sql.json(metadata as Record<string, string>)}) - ${removed}::text[]`
+  const [row] = await sql<ConnectionRow[]>`
+    update connections
+       set metadata = ${merged},
+           status = case when ${status ?? null}::text is not null and status in ('active', 'disabled') then ${status ?? null} else status end
+     where organisation_id = ${organisationId} and id = ${id} and deleted_at is null
+    returning ${shown(sql)}`
+  return row ? present(row) : null
+}
+
+/** Erases a connection's credentials and takes it out of sight; false when the organisation has none of that id. */
+export async function eraseConnection(sql: Sql, organisationId: string, id: string): Promise<boolean> {
+  const { count } = await sql`
+    update connections set deleted_at = now(), credentials = null, status = 'revoked', metadata = '{}'
+     where organisation_id = ${organisationId} and id = ${id} and deleted_at is null`
+  return count === 1
 }
 
 /** What reaching the account of a connection takes; `sealed` is null once its credentials were erased. */
@@ -73,7 +118,7 @@ export async function findStoredAccount(
   id: string,
 ): Promise<{ organisationId: string; connectionId: string; platform: string; sealed: string | null } | null> {
   const [row] = await sql<{ platform: string; credentials: string | null }[]>`
-    select platform, credentials from connections where organisation_id = ${organisationId} and id = ${id}`
+    select platform, credentials from connections where organisation_id = ${organisationId} and id = ${id} and deleted_at is null`
   return row ? { organisationId, connectionId: id, platform: row.platform, sealed: row.credentials } : null
 }
 
@@ -94,7 +139,7 @@ export async function refreshShown(
 export async function findDestinations(sql: Sql, organisationId: string, ids: string[]): Promise<Destination[]> {
   return sql<Destination[]>`
     select id, platform, handle, status from connections
-     where organisation_id = ${organisationId} and id in ${sql(ids)} order by id`
+     where organisation_id = ${organisationId} and id in ${sql(ids)} and deleted_at is null order by id`
 }
 
 /** Opens what is sealed in a connection's row. */

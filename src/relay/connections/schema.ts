@@ -5,6 +5,23 @@ export const CreateConnection = z.strictObject({
   fields: z.record(z.string(), z.unknown()),
 })
 
+const LONGEST_METADATA = 16_000
+
+export const UpdateConnection = z.strictObject({
+  metadata: z
+    .record(z.string(), z.unknown())
+    .refine(
+      (metadata) => JSON.stringify(metadata).length <= LONGEST_METADATA,
+      `must not exceed ${LONGEST_METADATA} characters as JSON`,
+    )
+    .optional(),
+  status: z.enum(['active', 'disabled']).optional(),
+})
+
+export const DeletedConnection = z
+  .strictObject({ id: z.string(), deleted: z.literal(true), cancelled_deliveries: z.int() })
+  .meta({ id: 'DeletedConnection' })
+
 export const ConnectionStatus = z.enum(['active', 'reauth_required', 'disabled', 'revoked'])
 export type ConnectionStatus = z.infer<typeof ConnectionStatus>
 

@@ -1,11 +1,12 @@
 import type { Sql } from '../../db/client.js'
-import type { Attempt, Delivery } from './schema.js'
+import { page, type Page, type PageQuery } from '../../db/page.js'
+import type { Attempt, Delivery, DeliveryStatus } from './schema.js'
 
 interface DeliveryRow extends Omit<
   Delivery,
   'overrides' | 'due_at' | 'next_attempt_at' | 'created_at' | 'started_at' | 'settled_at'
 > {
-  due_at: Date
+  due_at: Date | null
   next_attempt_at: Date | null
   created_at: Date
   started_at: Date | null
@@ -26,20 +27,13 @@ const shown = (sql: Sql) => sql`
 function present(row: DeliveryRow): Delivery {
   return {
     ...row,
-    due_at: row.due_at.toISOString(),
+    due_at: row.due_at?.toISOString() ?? null,
     next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
     overrides: null,
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     settled_at: row.settled_at?.toISOString() ?? null,
   }
-}
-
-/** The deliveries of a post, in the order they were made. */
-export async function findDeliveriesOfPost(sql: Sql, organisationId: string, postId: string): Promise<Delivery[]> {
-  const rows = await sql<DeliveryRow[]>`
-    select ${shown(sql)} from deliveries d where d.organisation_id = ${organisationId} and d.post_id = ${postId} order by d.id`
-  return rows.map(present)
 }
 
 /** One delivery; null when the organisation has none of that id. */
@@ -61,6 +55,87 @@ export async function findAttempts(sql: Sql, organisationId: string, deliveryId:
     sent_at: row.sent_at?.toISOString() ?? null,
     ended_at: row.ended_at?.toISOString() ?? null,
   }))
+}
+
+/** What deciding about a delivery takes, its row locked. */
+export interface LockedDelivery extends Pick<
+  Delivery,
+  'id' | 'post_id' | 'connection_id' | 'platform' | 'status' | 'error_code'
+> {
+  due_at: Date | null
+}
+
+const locked = (sql: Sql) => sql`id, post_id, connection_id, platform, status, error_code, due_at`
+
+/** The deliveries of a post, locked in id order. */
+export async function lockDeliveries(sql: Sql, organisationId: string, postId: string): Promise<LockedDelivery[]> {
+  return sql<LockedDelivery[]>`
+    select ${locked(sql)} from deliveries
+     where organisation_id = ${organisationId} and post_id = ${postId} order by id for update`
+}
+
+/** One delivery, locked; null when the organisation has none of that id. */
+export async function lockDelivery(sql: Sql, organisationId: string, id: string): Promise<LockedDelivery | null> {
+  const [row] = await sql<LockedDelivery[]>`
+    select ${locked(sql)} from deliveries where organisation_id = ${organisationId} and id = ${id} for update`
+  return row ?? null
+}
+
+/** What a list of deliveries is narrowed by. */
+export interface DeliveryFilter extends PageQuery {
+  platform?: string[] | undefined
+  status?: DeliveryStatus[] | undefined
+  post_id?: string | undefined
+  connection_id?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+/** Newest first. Ids sort by time, so the cursor is simply the last id seen. */
+export async function listDeliveries(
+  sql: Sql,
+  organisationId: string,
+  filter: DeliveryFilter,
+): Promise<Page<Delivery>> {
+  const { platform, status, post_id, connection_id, from, to, cursor, limit } = filter
+  const rows = await sql<DeliveryRow[]>`
+    select ${shown(sql)} from deliveries d
+     where d.organisation_id = ${organisationId}
+       ${platform ? sql`and d.platform in ${sql(platform)}` : sql``}
+       ${status ? sql`and d.status in ${sql(status)}` : sql``}
+       ${post_id ? sql`and d.post_id = ${post_id}` : sql``}
+       ${connection_id ? sql`and d.connection_id = ${connection_id}` : sql``}
+       ${from ? sql`and d.created_at >= ${from}` : sql``}
+       ${to ? sql`and d.created_at < ${to}` : sql``}
+       ${cursor ? sql`and d.id < ${cursor}` : sql``}
+     order by d.id desc
+     limit ${limit + 1}`
+  return page(rows.map(present), limit)
+}
+
+/** The deliveries of these posts, by post, in the order they were made. */
+export async function findDeliveriesOfPosts(sql: Sql, postIds: string[]): Promise<Map<string, Delivery[]>> {
+  const byPost = new Map<string, Delivery[]>(postIds.map((id) => [id, []]))
+  if (postIds.length === 0) return byPost
+  const rows = await sql<
+    DeliveryRow[]
+  >`select ${shown(sql)} from deliveries d where d.post_id in ${sql(postIds)} order by d.id`
+  for (const row of rows) byPost.get(row.post_id)?.push(present(row))
+  return byPost
+}
+
+/** Cancels what is still pending for a connection, in id order. */
+export async function cancelPendingOfConnection(
+  sql: Sql,
+  organisationId: string,
+  connectionId: string,
+): Promise<{ id: string; post_id: string }[]> {
+  return sql<{ id: string; post_id: string }[]>`
+    update deliveries set status = 'cancelled', settled_at = now(), next_attempt_at = null, waiting_for = null
+     where id in (select id from deliveries
+                   where organisation_id = ${organisationId} and connection_id = ${connectionId} and status = 'pending' order by id for update)
+       and status = 'pending'
+    returning id, post_id`
 }
 
 /** Cancels what of a post is still pending; answers the ids. The row decides: a delivery that was claimed meanwhile is not among them. */

@@ -2,13 +2,20 @@ import { RichText } from '@atproto/api'
 import { TID } from '@atproto/common-web'
 import { z } from 'zod'
 import { countGraphemes } from '../posts/projection.js'
-import type { PlatformHttp } from './http.js'
+import { CallFailure, type PlatformHttp } from './http.js'
 import type { Account, Json, Platform } from './platform.js'
 
 const COLLECTION = 'app.bsky.feed.post'
 const DEFAULT_SERVICE = 'https://bsky.social'
 
-const Session = z.object({ did: z.string(), handle: z.string(), accessJwt: z.string(), refreshJwt: z.string() })
+const Session = z.object({
+  did: z.string(),
+  handle: z.string(),
+  accessJwt: z.string(),
+  refreshJwt: z.string(),
+  active: z.boolean().default(true),
+})
+const Who = Session.pick({ handle: true, active: true })
 const Tokens = Session.pick({ accessJwt: true, refreshJwt: true })
 const Created = z.object({ uri: z.string(), cid: z.string() })
 const Identity = z.object({ did: z.string() })
@@ -30,6 +37,8 @@ export const bluesky: Platform = {
   landed: 'A',
   refusals: [
     { status: 400, body: /"ExpiredToken"/, code: 'auth_expired' },
+    // getSession of an account that was taken down
+    { status: 400, body: /Could not find user info/, code: 'auth_revoked' },
     { status: 400, body: /"(InvalidToken|AccountTakedown|AccountDeactivated)"/, code: 'auth_revoked' },
     { status: 401, body: /"ExpiredToken"/, code: 'auth_expired' },
     { status: 401, code: 'auth_revoked' },
@@ -44,7 +53,8 @@ export const bluesky: Platform = {
 
   async connect({ fields }, http) {
     const { service, identifier, app_password } = Fields.parse(fields)
-    const session = await signIn(http, { identifier, app_password })
+    const session = await signIn(http, { identifier: identifier.replace(/^@/, ''), app_password })
+    requireActive(session)
     return {
       ...shown(session.handle),
       accountId: session.did,
@@ -59,8 +69,9 @@ export const bluesky: Platform = {
   },
 
   async verify(_credentials, http) {
-    const { handle } = await http.get('/xrpc/com.atproto.server.getSession', z.object({ handle: z.string() }))
-    return shown(handle)
+    const who = await http.get('/xrpc/com.atproto.server.getSession', Who)
+    requireActive(who)
+    return shown(who.handle)
   },
 
   // Sign-ins are scarce (30 in 5 minutes), so the refresh token comes first; it rotates, and a used or revoked one buys nothing.
@@ -72,6 +83,12 @@ export const bluesky: Platform = {
     const { did: identifier = '', app_password = '' } = credentials
     const { accessJwt, refreshJwt } = tokens ?? (await signIn(http, { identifier, app_password }))
     return { ...credentials, access_jwt: accessJwt, refresh_jwt: refreshJwt }
+  },
+
+  async signOut(credentials, http) {
+    await http.post('/xrpc/com.atproto.server.deleteSession', z.unknown(), {
+      headers: { authorization: `Bearer ${credentials['refresh_jwt']}` },
+    })
   },
 
   newClientKey: () => TID.nextStr(),
@@ -116,6 +133,18 @@ export const bluesky: Platform = {
 interface Facet {
   index: { byteStart: number; byteEnd: number }
   features: { $type?: string; did?: string }[]
+}
+
+/** A deactivated account still signs in, and takes no posts. */
+function requireActive({ handle, active }: z.infer<typeof Who>): void {
+  if (active) return
+  const platformMessage = `The account ${handle} is deactivated.`
+  throw new CallFailure(platformMessage, {
+    code: 'auth_revoked',
+    certainty: 'refused',
+    answered: true,
+    platformMessage,
+  })
 }
 
 function signIn(

@@ -100,7 +100,8 @@ export function createPlatformHttp(binding: Binding): PlatformHttp {
 interface Answer {
   status: number
   text: string
-  retryAfter: string | null
+  /** When to ask again, as the platform says it. */
+  retryAfterMs: number | null
 }
 
 async function exchange(
@@ -123,7 +124,7 @@ async function exchange(
       ...(json !== undefined && { body: JSON.stringify(json) }),
     })
     const text = await readText(response.body)
-    return { status: response.statusCode, text, retryAfter: firstOf(response.headers['retry-after']) }
+    return { status: response.statusCode, text, retryAfterMs: readWait(response.headers, Date.now()) }
   } catch (error) {
     throw unanswered(error)
   }
@@ -154,7 +155,7 @@ function unanswered(error: unknown): CallFailure {
   })
 }
 
-function readAnswer<T>({ status, text, retryAfter }: Answer, schema: z.ZodType<T>, refusals: readonly Refusal[]): T {
+function readAnswer<T>({ status, text, retryAfterMs }: Answer, schema: z.ZodType<T>, refusals: readonly Refusal[]): T {
   const body = parseJson(text)
   if (status >= 200 && status < 300) {
     const parsed = schema.safeParse(body)
@@ -169,7 +170,7 @@ function readAnswer<T>({ status, text, retryAfter }: Answer, schema: z.ZodType<T
     answered: true,
     httpStatus: status,
     platformMessage: text.slice(0, EXCERPT) || null,
-    retryAfterMs: readRetryAfter(retryAfter, Date.now()),
+    retryAfterMs,
   })
 }
 
@@ -195,8 +196,14 @@ export function readRetryAfter(value: string | null, now: number): number | null
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null
 }
 
-function firstOf(header: string | string[] | undefined): string | null {
-  return (Array.isArray(header) ? header[0] : header) ?? null
+/** How long a refusal asks to wait: `Retry-After`, else, with nothing left of a rate limit, until its reset (Unix seconds). */
+export function readWait(headers: Record<string, string | string[] | undefined>, now: number): number | null {
+  const read = (name: string) =>
+    [headers[name], headers[`x-${name}`]].flat().find((value) => value !== undefined) ?? null
+  const asked = readRetryAfter(read('retry-after'), now)
+  if (asked !== null || read('ratelimit-remaining') !== '0') return asked
+  const resetMs = Number(read('ratelimit-reset')) * 1000 - now
+  return resetMs > 0 ? Math.min(resetMs, LONGEST_RETRY_AFTER_MS) : null
 }
 
 /** Runs an adapter's function and tells what it brought: its value, or the failure. An error of our own (a bug in an adapter) is

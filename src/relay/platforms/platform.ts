@@ -72,6 +72,8 @@ export interface Platform {
   connect(request: { fields: Record<string, unknown>; organisationId: string }, http: PlatformHttp): Promise<Account>
   /** New credentials in place of expired ones. */
   refresh?(credentials: Credentials, http: PlatformHttp): Promise<Credentials>
+  /** Ends the session at the platform. */
+  signOut?(credentials: Credentials, http: PlatformHttp): Promise<void>
   /** A key of the form the platform wants; a UUIDv4 where there is none. */
   newClientKey?(): string
   /** Uploads and containers: repeatable, publishes nothing. */

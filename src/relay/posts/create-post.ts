@@ -32,14 +32,12 @@ export async function createPost(
   if (body.validation === 'strict') refuseAdaptations(deliveries.flatMap(({ warnings }) => warnings))
 
   const id = newId('post')
-  const { content, validation } = body
+  const { content, validation, draft, external_id: externalId = null } = body
   const createdBy = { kind: caller.kind, id: caller.id, name: caller.name }
-  await insertPost(tx, caller.organisationId, { id, content, validation, scheduledAt: time.due, createdBy }, deliveries)
-  await enqueueDeliveries(
-    tx,
-    'start_delivery',
-    deliveries.map((delivery) => delivery.id),
-  )
+  const written = { id, content, validation, draft, externalId, scheduledAt: time.due, createdBy }
+  await insertPost(tx, caller.organisationId, written, deliveries)
+  const ids = deliveries.map((delivery) => delivery.id)
+  if (!draft) await enqueueDeliveries(tx, 'start_delivery', ids)
   const post = await findPost(tx, caller.organisationId, id)
   if (!post) throw new Error(`Post ${id} was written and is not there`)
   return post

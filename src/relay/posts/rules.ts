@@ -17,6 +17,26 @@ export function readDueTime(scheduledAt: string | undefined, now: Date): { due: 
   return { due: aheadMs > 0 ? due : null }
 }
 
+/** What a caller may do with a post, as a participle for messages. */
+export type PostAction = 'published' | 'scheduled' | 'retried' | 'cancelled'
+
+const ACTIONS: Record<PostStatus, readonly PostAction[]> = {
+  draft: ['published', 'scheduled', 'retried', 'cancelled'],
+  scheduled: ['published', 'scheduled', 'retried', 'cancelled'],
+  pending_approval: ['retried', 'cancelled'],
+  queued: ['scheduled', 'retried', 'cancelled'],
+  publishing: ['scheduled', 'retried', 'cancelled'],
+  published: ['retried', 'cancelled'],
+  partial: ['retried', 'cancelled'],
+  failed: ['retried', 'cancelled'],
+  cancelled: ['retried', 'cancelled'],
+}
+
+/** What a status allows. Retrying and cancelling are always allowed: with nothing to do they do nothing and say so. */
+export function allowedActions(status: PostStatus): readonly PostAction[] {
+  return ACTIONS[status]
+}
+
 /** The status of a post once all its deliveries are final; null while one is not (shapes.md 2, Roll-up: skipped ones are ignored). */
 export function rollUp(deliveries: readonly DeliveryStatus[]): PostStatus | null {
   if (!deliveries.every(isSettled)) return null

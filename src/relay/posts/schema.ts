@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idPattern } from '../../ids.js'
 import { plainText } from '../../validation.js'
-import { Delivery, Warning } from '../deliveries/schema.js'
+import { Delivery, DeliveryStatus, Warning } from '../deliveries/schema.js'
 
 const instant = z.iso.datetime()
 
@@ -9,6 +9,8 @@ export const Content = z.strictObject({
   text: plainText.min(1, 'must not be empty').max(100_000),
 })
 export type Content = z.infer<typeof Content>
+
+const scheduledAt = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 instant with an offset' })
 
 /** The body of POST /v1/posts, as far as it is built: a field that nothing handles yet is an unknown one. */
 export const CreatePost = z.strictObject({
@@ -18,7 +20,9 @@ export const CreatePost = z.strictObject({
     .min(1)
     .max(100),
   validation: z.enum(['strict', 'lenient']).default('lenient'),
-  scheduled_at: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 instant with an offset' }).optional(),
+  scheduled_at: scheduledAt.optional(),
+  external_id: plainText.min(1).max(255).optional(),
+  draft: z.boolean().default(false),
 })
 export type CreatePost = z.infer<typeof CreatePost>
 
@@ -58,6 +62,24 @@ const postFields = {
 /** A post with its deliveries, as the API answers it (shapes.md 1). */
 export const Post = z.strictObject(postFields).meta({ id: 'Post' })
 export type Post = z.infer<typeof Post>
+
+export const SchedulePost = z.strictObject({ scheduled_at: scheduledAt })
+
+/** A delivery that an action left alone, and why. */
+export const Skip = z
+  .strictObject({ delivery_id: z.string(), platform: z.string(), status: DeliveryStatus, reason: z.string() })
+  .meta({ id: 'Skip' })
+export type Skip = z.infer<typeof Skip>
+
+export const PublishedPost = z
+  .strictObject({ ...postFields, queued: z.array(z.string()), skipped: z.array(Skip) })
+  .meta({ id: 'PublishedPost' })
+export const ScheduledPost = z
+  .strictObject({ ...postFields, schedule_notice: z.null(), skipped: z.array(Skip) })
+  .meta({ id: 'ScheduledPost' })
+export const RetriedPost = z
+  .strictObject({ ...postFields, requeued: z.array(z.string()), skipped: z.array(Skip) })
+  .meta({ id: 'RetriedPost' })
 
 /** The answer to DELETE: what it cancelled, and what it came too late for. */
 export const CancelledPost = z

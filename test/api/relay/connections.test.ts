@@ -128,3 +128,86 @@ test('verify refreshes what is shown, flags what is not accepted any more, and f
   const stranger = await app.tenant()
   expect((await stranger.call('POST', `/v1/connections/${id}/verify`)).status).toBe(404)
 })
+
+describe('a connection', () => {
+  type Shown = { id: string; status: string; metadata: object }
+  const patch = (id: string, body: unknown) => tenant.call<Shown>('PATCH', `/v1/connections/${id}`, body)
+
+  test('is listed and read without its credentials', async () => {
+    const id = await tenant.connect('listed')
+    const listed = await tenant.call<Shown[]>('GET', '/v1/connections?platform=sandbox&status=active')
+    const read = await tenant.call<Shown>('GET', `/v1/connections/${id}`)
+    expect(listed.body.data).toContainEqual(read.body.data)
+    expect(JSON.stringify(read.body)).not.toMatch(/credentials|token"/)
+    expect((await tenant.call<Shown[]>('GET', '/v1/connections?platform=bluesky')).body.data).toEqual([])
+  })
+
+  test('merges metadata one level deep, null takes a key away', async () => {
+    const id = await tenant.connect('metadata')
+    await patch(id, { metadata: { a: 1, b: { c: null }, d: 'x' } })
+    const { body } = await patch(id, { metadata: { a: 2, d: null } })
+    expect(body.data.metadata).toEqual({ a: 2, b: { c: null } })
+    expect((await patch(id, { metadata: { a: 'x'.repeat(16_001) } })).status).toBe(422)
+    expect((await patch(id, { handle: 'other' })).status).toBe(422)
+  })
+
+  test('is switched off and on; one that asks to be reconnected is not switched on by hand', async () => {
+    const id = await tenant.connect('switch')
+    expect((await patch(id, { status: 'disabled' })).body.data.status).toBe('disabled')
+    expect((await patch(id, { status: 'active' })).body.data.status).toBe('active')
+    await app.sql`update connections set status = 'reauth_required' where id = ${id}`
+    expect((await patch(id, { status: 'active' })).body.data.status).toBe('reauth_required')
+  })
+
+  test('that is deleted loses its credentials, cancels what is pending and is not found again; its history stays', async () => {
+    const id = await tenant.connect('deleted')
+    const post = await tenant.post('never sent', [id], { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() })
+    const { body } = await tenant.call('DELETE', `/v1/connections/${id}`)
+    expect(body.data).toEqual({ id, deleted: true, cancelled_deliveries: 1 })
+    expect((await tenant.read(post.id)).deliveries[0]).toMatchObject({
+      status: 'cancelled',
+      connection_id: id,
+      handle: 'deleted',
+    })
+    expect((await tenant.read(post.id)).status).toBe('cancelled')
+    const [row] = await app.sql<{ credentials: string | null }[]>`select credentials from connections where id = ${id}`
+    expect(row?.credentials).toBeNull()
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/verify'],
+    ] as const)
+      expect((await tenant.call(method, `/v1/connections/${id}${path}`)).status).toBe(404)
+    expect((await tenant.call('POST', '/v1/posts', { content: { text: 'x' }, connection_ids: [id] })).status).toBe(404)
+    expect(await tenant.connect('deleted')).not.toBe(id)
+  })
+
+  test('of another organisation does not exist', async () => {
+    const id = await tenant.connect('mine')
+    const stranger = await app.tenant()
+    for (const [method, body] of [['GET'], ['PATCH', { metadata: {} }], ['DELETE']] as const)
+      expect((await stranger.call(method, `/v1/connections/${id}`, body)).status).toBe(404)
+    expect((await tenant.call<Shown>('GET', `/v1/connections/${id}`)).body.data.status).toBe('active')
+  })
+})
+
+describe('platforms', () => {
+  type Shown = { id: string; fields: string[]; connect_schema: { properties: object } }
+  test('need no key, say what connecting takes, and can be filtered', async () => {
+    const { status, body } = await app.call<Shown[]>('GET', '/v1/platforms')
+    expect([status, body.data.map(({ id }) => id)]).toEqual([200, ['bluesky', 'sandbox']])
+    expect(body.data[0]).toMatchObject({
+      fields: ['identifier', 'app_password'],
+      available: true,
+      auth: { kind: 'app_password' },
+    })
+    expect(Object.keys(body.data[0]!.connect_schema.properties)).toEqual(['service', 'identifier', 'app_password'])
+    expect((await app.call<Shown>('GET', '/v1/platforms/bluesky')).body.data).toEqual(body.data[0])
+    expect(
+      (await app.call<Shown[]>('GET', '/v1/platforms?category=other&available=true&status=open')).body.data.map(
+        ({ id }) => id,
+      ),
+    ).toEqual(['sandbox'])
+    expect((await app.call('GET', '/v1/platforms/nowhere')).status).toBe(404)
+  })
+})

@@ -25,7 +25,15 @@ async function aDelivery({ dueIn = '-1 hour' } = {}) {
   await insertPost(
     sql(),
     organisationId,
-    { id: postId, content: { text: 'x' }, validation: 'lenient', scheduledAt: null, createdBy },
+    {
+      id: postId,
+      content: { text: 'x' },
+      validation: 'lenient',
+      draft: false,
+      externalId: null,
+      scheduledAt: null,
+      createdBy,
+    },
     [{ id: deliveryId, connectionId: newId('conn'), platform: 'sandbox', handle: 'x', warnings: [] }],
   )
   await sql()`update deliveries set due_at = now() + ${dueIn}::interval where id = ${deliveryId}`

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import { createInnerClient } from '../../../src/egress/inner.js'
-import { createPlatformHttp, readRetryAfter, settleCall } from '../../../src/relay/platforms/http.js'
+import { createPlatformHttp, readRetryAfter, readWait, settleCall } from '../../../src/relay/platforms/http.js'
 
 let server: Server
 let origin: string
@@ -119,4 +119,16 @@ test.each([
   [null, null],
 ])('Retry-After %s', (value, expected) => {
   expect(readRetryAfter(value, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected)
+})
+
+test.each([
+  [{ 'retry-after': '5', 'ratelimit-remaining': '0', 'ratelimit-reset': '1772366460' }, 5_000],
+  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': '1772366460' }, 60_000],
+  [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1772366460' }, 60_000],
+  [{ 'ratelimit-remaining': '3', 'ratelimit-reset': '1772366460' }, null],
+  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': '1772366000' }, null],
+  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': 'soon' }, null],
+  [{}, null],
+])('a wait read from %j', (headers, expected) => {
+  expect(readWait(headers, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected)
 })
