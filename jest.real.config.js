@@ -5,5 +5,4 @@ export default {
   ...base,
   roots: ['<rootDir>/test/real'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 120_000,
 }

@@ -37,7 +37,7 @@ test('Temporal is away for twenty seconds: what waited, what was under way and w
     await app.stop()
     await temporal.remove()
   }
-}, 150_000)
+})
 
 test('PostgreSQL is killed and comes back: 503 meanwhile, and everything accepted goes out once', async () => {
   const own = await startOwnPostgres()
@@ -84,4 +84,4 @@ test('PostgreSQL is killed and comes back: 503 meanwhile, and everything accepte
     await app.stop()
     await own.remove()
   }
-}, 150_000)
+})

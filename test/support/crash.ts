@@ -44,7 +44,7 @@ export async function crashWorkerAt(point: CrashPoint, { env = {}, connect, coun
     const { id } = await tenant.post(text, [connection])
     await untilCrashed(crashing, point)
     await app.startWorker()
-    const post = await tenant.settled(id, 50_000)
+    const post = await tenant.settled(id, 150_000)
     const attempts = (await tenant.attempts(post.deliveries[0]!)).toReversed()
     return {
       post,

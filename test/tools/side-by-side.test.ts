@@ -76,4 +76,4 @@ test('two copies run side by side on the usual settings, one of them in the home
     const data = await Promise.all(copies.map((copy) => realpath(join(copy, '.data/postgres'))))
     await Promise.all([...folders, ...data].map((folder) => rm(folder, { recursive: true, force: true })))
   }
-}, 120_000)
+})
