@@ -3,6 +3,8 @@ import type { Clients } from '../src/egress/clients.js'
 import type { Crash } from '../src/crash-points.js'
 import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
+import type { OnlyOnce } from './http/idempotency.js'
+import type { RateLimiter } from './http/rate-limit.js'
 import type { Platforms } from '../src/relay/platforms/index.js'
 
 /** What every request of this process may use. */
@@ -13,6 +15,8 @@ export interface ApiContext {
   sandboxDatabase: Database
   platforms: Platforms
   clients: Clients
+  rateLimiter: RateLimiter
+  onlyOnce: OnlyOnce
   relayLoop: { nudge(): void }
   crash: Crash
   log: Log

@@ -14,6 +14,8 @@ import { startRelayLoop } from '../temporal/relay-loop.js'
 import { startSweep } from '../temporal/sweep.js'
 import { publishQueue } from '../temporal/task-queues.js'
 import { createApp } from './app.js'
+import { OnlyOnce } from './http/idempotency.js'
+import { RateLimiter } from './http/rate-limit.js'
 
 await runProcess(async () => {
   const config = readConfig(process.env)
@@ -36,6 +38,8 @@ await runProcess(async () => {
     sandboxDatabase,
     platforms: createPlatforms(config),
     clients: createClients(config),
+    rateLimiter: new RateLimiter(database),
+    onlyOnce: new OnlyOnce(database),
     relayLoop,
     crash: armCrashPoint(config.crash),
     log,

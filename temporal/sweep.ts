@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.js'
 import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
+import { dropOldReplies } from '../src/accounts/idempotency.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
 
 /** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. */
@@ -19,6 +20,7 @@ export function startSweep({ database, sweep, log }: { database: Database; sweep
       try {
         const poked = await pokeOverdue(database, sweep)
         if (poked > 0) log.warn({ poked }, 'sweep.poked')
+        await dropOldReplies(database)
       } catch (error) {
         log.warn({ error }, 'sweep.failed')
       }

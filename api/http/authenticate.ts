@@ -16,12 +16,16 @@ function readKey(headers: IncomingHttpHeaders): string | null {
   return keys.size === 1 ? ([...keys][0] ?? null) : null
 }
 
-/** Who makes the request; throws 401 unauthorized, or 403 insufficient_scope with the scope that is needed. */
-export async function authenticate(context: ApiContext, headers: IncomingHttpHeaders, scope: Scope): Promise<Caller> {
+/** Who makes the request; throws 401 unauthorized. */
+export async function authenticate(context: ApiContext, headers: IncomingHttpHeaders): Promise<Caller> {
   const key = readKey(headers)
   const caller = key ? await findCaller(context.database, key, { pepper: context.config.pepper }) : null
   if (!caller) throw unauthorized()
-  if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin'))
-    throw new AppError('insufficient_scope', `This key lacks the scope \`${scope}\`.`, { scope })
   return caller
+}
+
+/** Throws 403 insufficient_scope with the scope that is needed. */
+export function requireScope({ scopes }: Caller, scope: Scope): void {
+  if (!scopes.includes(scope) && !scopes.includes('admin'))
+    throw new AppError('insufficient_scope', `This key lacks the scope \`${scope}\`.`, { scope })
 }

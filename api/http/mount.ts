@@ -1,11 +1,14 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { z } from 'zod'
-import type { Caller } from '../../src/accounts/schema.js'
+import type { StoredReply } from '../../src/accounts/idempotency.js'
+import type { Caller, Scope } from '../../src/accounts/schema.js'
+import type { Transaction } from '../../src/db/client.js'
 import type { Page } from '../../src/db/page.js'
 import { AppError, invalid, notFound } from '../../src/errors.js'
 import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
-import { authenticate } from './authenticate.js'
+import { authenticate, requireScope } from './authenticate.js'
+import { readKeyedRequest } from './idempotency.js'
 import type { AnyRoute } from './route.js'
 
 const parseJson = express.json({ limit: '1mb', strict: false })
@@ -35,11 +38,11 @@ function methodsByPath(routes: readonly AnyRoute[]): [string, string][] {
 }
 
 // Owns nothing and may do nothing: whoever calls a route without a scope.
-const NOBODY: Caller = { organisationId: '', kind: 'key', id: '', name: '', scopes: [] }
+const NOBODY: Caller = { organisationId: '', kind: 'key', id: '', name: '', scopes: [], requestsPerMinute: -1 }
 
 function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
   return async (request, response) => {
-    const caller = route.scope ? await authenticate(context, request.headers, route.scope) : NOBODY
+    const caller = route.scope ? await admit(context, request, response, route.scope) : NOBODY
     const asked = {
       context,
       caller,
@@ -47,14 +50,37 @@ function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
       query: readQuery(route, request),
       body: await readBody(route, request, response),
     }
-    const before: unknown = await route.before?.(asked)
-    const result: unknown = await context.database.begin((tx) => route.handle({ ...asked, tx, before }))
+    const work = {
+      prepare: async (): Promise<unknown> => route.before?.(asked),
+      run: async (tx: Transaction, before: unknown) => writeReply(route, await route.handle({ ...asked, tx, before })),
+    }
+    const keyed = readKeyedRequest(route, request, caller)
+    const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, work)
     if (route.crashPoint) context.crash(route.crashPoint)
     if (route.method !== 'get') context.relayLoop.nudge()
-    response
-      .status(route.responds.status)
-      .json(route.responds.pages ? writePage(result as Page<unknown>) : { data: result, meta: {} })
+    if (reply.replayed) response.set('idempotent-replayed', 'true')
+    response.status(reply.status).type('application/json').send(reply.body)
   }
+}
+
+async function admit(context: ApiContext, request: Request, response: Response, scope: Scope): Promise<Caller> {
+  const caller = await authenticate(context, request.headers)
+  await context.rateLimiter.admit(caller, response)
+  requireScope(caller, scope)
+  return caller
+}
+
+async function doOnce(
+  { database }: ApiContext,
+  { prepare, run }: { prepare(): Promise<unknown>; run(tx: Transaction, before: unknown): Promise<StoredReply> },
+) {
+  const prepared = await prepare()
+  return { ...(await database.begin((tx) => run(tx, prepared))), replayed: false }
+}
+
+function writeReply({ responds }: AnyRoute, result: unknown): StoredReply {
+  const body = responds.pages ? writePage(result as Page<unknown>) : { data: result, meta: {} }
+  return { status: responds.status, body: JSON.stringify(body) }
 }
 
 function writePage({ rows, nextCursor }: Page<unknown>) {

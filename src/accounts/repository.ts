@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/client.js'
 import { newId } from '../ids.js'
 import { digestSecret, makeKey, parseKey, sameDigest } from './key-format.js'
+import { limitsOf, type Limits, type PlanCode } from './plans.js'
 import type { Caller, Scope } from './schema.js'
 
 interface KeyRow {
@@ -11,15 +12,20 @@ interface KeyRow {
   salt: Uint8Array
   digest: Uint8Array
   scopes: Scope[]
+  plan: PlanCode
+  limits_override: Partial<Limits>
 }
 
 // Compared against when there is no such key, so that an unknown key takes as long as a wrong one.
 const NOBODY = { salt: new Uint8Array(16), digest: new Uint8Array(32) }
 
-/** Makes an organisation; answers its id. */
-export async function createOrganisation(sql: Sql, { name }: { name: string }): Promise<string> {
+/** Makes an organisation; answers its id. `limits` are merged over its plan's. */
+export async function createOrganisation(
+  sql: Sql,
+  { name, limits = {} }: { name: string; limits?: Partial<Limits> },
+): Promise<string> {
   const id = newId('org')
-  await sql`insert into organisations ${sql({ id, name })}`
+  await sql`insert into organisations (id, name, limits_override) values (${id}, ${name}, ${sql.json(limits)})`
   return id
 }
 
@@ -51,10 +57,19 @@ export async function findCaller(sql: Sql, text: string, { pepper }: { pepper: s
   const parts = parseKey(text)
   if (!parts) return null
   const [row] = await sql<KeyRow[]>`
-    select id, organisation_id, name, salt, digest, scopes from api_keys
-     where public_id = ${parts.publicId} and revoked_at is null and (expires_at is null or expires_at > now())`
+    select k.id, k.organisation_id, k.name, k.salt, k.digest, k.scopes, o.plan, o.limits_override
+      from api_keys k join organisations o on o.id = k.organisation_id
+     where public_id = ${parts.publicId} and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
   const { salt, digest } = row ?? NOBODY
   const same = sameDigest(digestSecret(parts.secret, salt, pepper), digest)
   if (!row || !same) return null
-  return { organisationId: row.organisation_id, kind: 'key', id: row.id, name: row.name, scopes: row.scopes }
+  const { requests_per_minute: requestsPerMinute } = limitsOf(row.plan, row.limits_override)
+  return {
+    organisationId: row.organisation_id,
+    kind: 'key',
+    id: row.id,
+    name: row.name,
+    scopes: row.scopes,
+    requestsPerMinute,
+  }
 }

@@ -10,4 +10,6 @@ export interface Caller {
   id: string
   name: string
   scopes: Scope[]
+  /** Of the organisation's plan; -1 is unlimited. */
+  requestsPerMinute: number
 }

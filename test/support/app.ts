@@ -130,8 +130,10 @@ export class App {
     return { status: response.status, headers: response.headers, body: (await response.json()) as Answer<T>['body'] }
   }
 
-  async tenant(scopes: Scope[] = [...SCOPES]): Promise<Tenant> {
-    const organisationId = await createOrganisation(this.sql, { name: 'Test' })
+  /** Without a rate limit, as a test asks far more often than an integrator, unless one is given. */
+  async tenant(scopes: Scope[] = [...SCOPES], { requestsPerMinute = -1 } = {}): Promise<Tenant> {
+    const limits = { requests_per_minute: requestsPerMinute }
+    const organisationId = await createOrganisation(this.sql, { name: 'Test', limits })
     const { id, key } = await createKey(this.sql, organisationId, { name: 'test', scopes, pepper: DEV_ONLY_PEPPER })
     return new Tenant(this, organisationId, id, key)
   }
