@@ -4,6 +4,7 @@ import { notFound } from '../src/errors.js'
 import type { ApiContext } from './context.js'
 import { answerErrors } from './http/errors.js'
 import { mountRoutes } from './http/mount.js'
+import { describeRoutes } from './openapi.js'
 import { relayRoutes } from './relay/index.js'
 import { createSandbox } from './sandbox/index.js'
 
@@ -16,6 +17,8 @@ export function createApp(context: ApiContext): Express {
     decodeURIComponent(request.url) // throws URIError here, where it is answered like any other bad input
     next()
   })
+  const document = describeRoutes(relayRoutes)
+  app.get('/v1/openapi.json', (_request, response) => void response.json(document))
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }))
   if (context.config.sandboxUrl) app.use('/sandbox', createSandbox(context))
   mountRoutes(app, context, relayRoutes)

@@ -61,6 +61,7 @@ export const listAttempts = route({
   method: 'get',
   path: '/v1/deliveries/{id}/attempts',
   summary: 'The attempt ledger of a delivery, newest first',
+  additive: true,
   scope: 'read',
   params,
   responds: { status: 200, data: z.array(Attempt) },

@@ -8,8 +8,14 @@ import type { Post } from '../../src/relay/posts/schema.js'
 import type { NodeProcess } from '../../tools/stack/node-process.js'
 import { freePort } from '../../tools/stack/ports.js'
 import { startService } from '../../tools/stack/services.js'
+import { describeRoutes } from '../../api/openapi.js'
+import { relayRoutes } from '../../api/relay/index.js'
+import { Contract } from './contract.js'
 import { createTestDatabase, type TestDatabase } from './database.js'
 import { until } from './until.js'
+
+/** Every answer in every test is held against the document. */
+const contract = new Contract(describeRoutes(relayRoutes))
 
 /** Every delay of the product, scaled down (decisions.md 6: no test sleeps through one). */
 export const FAST = {
@@ -127,7 +133,9 @@ export class App {
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    return { status: response.status, headers: response.headers, body: (await response.json()) as Answer<T>['body'] }
+    const answer = (await response.json()) as Answer<T>['body']
+    contract.check(method, path, response.status, answer)
+    return { status: response.status, headers: response.headers, body: answer }
   }
 
   /** Without a rate limit, as a test asks far more often than an integrator, unless one is given. */
