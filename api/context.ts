@@ -1,11 +1,10 @@
 import type { Config } from '../src/config.js'
-import type { Clients } from '../src/egress/clients.js'
 import type { Crash } from '../src/crash-points.js'
 import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
 import type { OnlyOnce } from './http/idempotency.js'
 import type { RateLimiter } from './http/rate-limit.js'
-import type { Platforms } from '../src/relay/platforms/index.js'
+import type { Gateway } from '../src/relay/connections/reach-account.js'
 
 /** What every request of this process may use. */
 export interface ApiContext {
@@ -13,8 +12,7 @@ export interface ApiContext {
   database: Database
   /** The sandbox's own connection: it plays a platform, so it commits by itself. */
   sandboxDatabase: Database
-  platforms: Platforms
-  clients: Clients
+  gateway: Gateway
   rateLimiter: RateLimiter
   onlyOnce: OnlyOnce
   relayLoop: { nudge(): void }

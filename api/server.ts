@@ -4,11 +4,10 @@ import { readConfig } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
-import { createClients } from '../src/egress/clients.js'
 import { createLog } from '../src/log.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
-import { createPlatforms } from '../src/relay/platforms/index.js'
+import { createGateway } from '../src/relay/connections/reach-account.js'
 import { createTemporalClient } from '../temporal/connection.js'
 import { startRelayLoop } from '../temporal/relay-loop.js'
 import { startSweep } from '../temporal/sweep.js'
@@ -23,6 +22,7 @@ await runProcess(async () => {
   const database = connectDatabase({ url: config.databaseUrl, name: 'api', max: 10 })
   await requireCurrentSchema(database)
   const sandboxDatabase = connectDatabase({ url: config.databaseUrl, name: 'sandbox', max: 5 })
+  const renewals = connectDatabase({ url: config.databaseUrl, name: 'api renewals', max: 5 })
   const temporal = createTemporalClient(config.temporal)
   const commander = {
     client: temporal.client,
@@ -36,8 +36,7 @@ await runProcess(async () => {
     config,
     database,
     sandboxDatabase,
-    platforms: createPlatforms(config),
-    clients: createClients(config),
+    gateway: createGateway({ config, database, renewals }),
     rateLimiter: new RateLimiter(database),
     onlyOnce: new OnlyOnce(database),
     relayLoop,
@@ -57,7 +56,8 @@ await runProcess(async () => {
       server.closeIdleConnections()
       await new Promise((resolve) => server.close(resolve))
       await Promise.all([relayLoop.stop(), sweep.stop()])
-      await Promise.all([database.end({ timeout: 5 }), sandboxDatabase.end({ timeout: 5 }), temporal.close()])
+      const pools = [database, sandboxDatabase, renewals]
+      await Promise.all([...pools.map((pool) => pool.end({ timeout: 5 })), temporal.close()])
     },
   }
 })

@@ -12,8 +12,10 @@ const keyEncryptionKeys = z.string().transform((text, context) =>
   text.split(',').map((entry) => {
     const [id = '', encoded = ''] = entry.split(':')
     const key = Buffer.from(encoded, 'base64')
-    if (!id || key.length !== 32)
-      context.addIssue('must be a list of id:base64 with 32 bytes each, the first one encrypts')
+    if (!/^[A-Za-z0-9_-]+$/.test(id) || key.length !== 32)
+      context.addIssue(
+        'must be a list of id:base64 with 32 bytes each and ids of letters, digits, _ and -; the first one encrypts',
+      )
     return { id, key }
   }),
 )

@@ -6,11 +6,10 @@ import { readConfig, type Config } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
-import { createClients } from '../src/egress/clients.js'
 import { createLog, type Log } from '../src/log.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
-import { createPlatforms } from '../src/relay/platforms/index.js'
+import { createGateway } from '../src/relay/connections/reach-account.js'
 import { createTemporalClient } from './connection.js'
 import { startRelayLoop } from './relay-loop.js'
 import { startSweep } from './sweep.js'
@@ -30,6 +29,7 @@ await runProcess(async () => {
   const database = connectDatabase({ url: config.databaseUrl, name: 'worker', max: 20 })
   await requireCurrentSchema(database)
 
+  const renewals = connectDatabase({ url: config.databaseUrl, name: 'worker renewals', max: 5 })
   const temporal = createTemporalClient(config.temporal)
   const taskQueue = publishQueue(config)
   const commander = { client: temporal.client, taskQueue, rearm: rearmDelivery.bind(null, database) }
@@ -43,11 +43,7 @@ await runProcess(async () => {
     taskQueue,
     ...workflowsOf(config),
     activities: createDeliveryActivities({
-      database,
-      platforms: createPlatforms(config),
-      clients: createClients(config),
-      keys: config.keyEncryptionKeys,
-      callTimeoutMs: config.pace.callTimeoutMs,
+      ...createGateway({ config, database, renewals }),
       pace: config.pace,
       crash: armCrashPoint(config.crash),
       log,
@@ -70,7 +66,11 @@ await runProcess(async () => {
       worker.shutdown()
       await running
       await Promise.all([relayLoop.stop(), sweep.stop()])
-      await Promise.all([connection.close(), temporal.close(), database.end({ timeout: 5 })])
+      await Promise.all([
+        connection.close(),
+        temporal.close(),
+        ...[database, renewals].map((pool) => pool.end({ timeout: 5 })),
+      ])
     },
   }
 })

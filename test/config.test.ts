@@ -8,6 +8,12 @@ test('names every variable that is missing or wrong at once', () => {
   )
 })
 
+test('an id of a key that could not be read back is refused', () => {
+  const key = Buffer.alloc(32).toString('base64')
+  expect(() => readConfig({ ...least, KEY_ENCRYPTION_KEYS: `prod.2026:${key}` })).toThrow(/KEY_ENCRYPTION_KEYS/)
+  expect(readConfig({ ...least, KEY_ENCRYPTION_KEYS: `prod-2026:${key}` }).keyEncryptionKeys[0]?.id).toBe('prod-2026')
+})
+
 test('an empty variable counts as not set', () => {
   expect(readConfig({ ...least, PORT: '' }).port).toBe(8080)
 })

@@ -14,7 +14,9 @@ const say = (line: string) => void process.stdout.write(`${line}\n`)
 async function findRunning(): Promise<DevFacts | null> {
   try {
     const facts = JSON.parse(await readFile(`${dataDir}/dev.json`, 'utf8')) as DevFacts
-    const answer = await fetch(`${facts.api}/healthz`, { signal: AbortSignal.timeout(1_000) })
+    // Not just anybody's answer: the API there must know this folder's key.
+    const headers = { authorization: `Bearer ${facts.relay_api_key}` }
+    const answer = await fetch(`${facts.api}/v1/posts?limit=1`, { headers, signal: AbortSignal.timeout(1_000) })
     return answer.ok ? facts : null
   } catch {
     return null // no file or no answer: the demo starts its own

@@ -6,6 +6,7 @@ import type { Log } from '../../src/log.js'
 const DATABASE_AWAY = /^(08|57P)|^(CONNECTION_|CONNECT_TIMEOUT)|^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND)$/
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
+const statusOf = (error: unknown): unknown => (error instanceof Error && 'status' in error ? error.status : null)
 const typeOf = (error: unknown): string => (error instanceof Error && 'type' in error ? String(error.type) : '')
 
 /** What a caller is told of anything thrown; errors of the body parser and of PostgreSQL included. Null: an error of our own. */
@@ -24,6 +25,10 @@ export function toAppError(error: unknown): AppError | null {
   }
   if (typeOf(error).startsWith('request.'))
     return invalid([{ path: '', message: 'The body did not arrive whole.' }], 'malformed_json')
+  if (codeOf(error) === '22021')
+    return invalid([{ path: '', message: 'Text must not hold NUL characters.' }], 'bad_encoding')
+  if (statusOf(error) === 400)
+    return invalid([{ path: '', message: 'The body cannot be read as it was sent.' }], 'malformed_json')
   if (DATABASE_AWAY.test(codeOf(error)))
     return new AppError('service_unavailable', 'The service cannot reach its database. Nothing was done; try again.', {
       retry_after: 5,

@@ -3,7 +3,6 @@ import { notFound } from '../../src/errors.js'
 import { idPattern } from '../../src/ids.js'
 import * as connecting from '../../src/relay/connections/connect-account.js'
 import * as deleting from '../../src/relay/connections/delete-connection.js'
-import type { Gateway } from '../../src/relay/connections/reach-account.js'
 import * as repository from '../../src/relay/connections/repository.js'
 import {
   Connection,
@@ -14,7 +13,6 @@ import {
 } from '../../src/relay/connections/schema.js'
 import type { Account } from '../../src/relay/platforms/platform.js'
 import * as verifying from '../../src/relay/connections/verify-connection.js'
-import type { ApiContext } from '../context.js'
 import { route } from '../http/route.js'
 
 export const connectAccount = route({
@@ -24,11 +22,8 @@ export const connectAccount = route({
   scope: 'connect',
   body: CreateConnection,
   responds: { status: 200, data: Connection },
-  before: ({ context, caller, body }): Promise<Account> => {
-    const { platforms, clients, config } = context
-    const connector = { platforms, clients, callTimeoutMs: config.pace.callTimeoutMs }
-    return connecting.connectAccount(connector, { organisationId: caller.organisationId, ...body })
-  },
+  before: ({ context, caller, body }): Promise<Account> =>
+    connecting.connectAccount(context.gateway, { organisationId: caller.organisationId, ...body }),
   handle: ({ tx, context, caller, body, before: account }) =>
     repository.saveConnection(tx, caller.organisationId, {
       platform: body.platform,
@@ -86,7 +81,7 @@ export const deleteConnection = route({
   params,
   responds: { status: 200, data: DeletedConnection },
   before: ({ context, caller, params }): Promise<boolean> =>
-    deleting.signOut(gatewayOf(context), caller.organisationId, params.id),
+    deleting.signOut(context.gateway, caller.organisationId, params.id),
   handle: ({ tx, caller, params }) => deleting.deleteConnection(tx, caller.organisationId, params.id),
 })
 
@@ -98,10 +93,6 @@ export const verifyConnection = route({
   params,
   responds: { status: 200, data: Connection },
   before: ({ context, caller, params }): Promise<verifying.Verified> =>
-    verifying.askAboutConnection(gatewayOf(context), caller.organisationId, params.id),
+    verifying.askAboutConnection(context.gateway, caller.organisationId, params.id),
   handle: ({ tx, caller, params, before }) => verifying.recordVerified(tx, caller.organisationId, params.id, before),
 })
-
-function gatewayOf({ database, platforms, clients, config }: ApiContext): Gateway {
-  return { database, platforms, clients, keys: config.keyEncryptionKeys, callTimeoutMs: config.pace.callTimeoutMs }
-}

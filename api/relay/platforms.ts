@@ -16,7 +16,7 @@ export const listPlatforms = route({
   responds: { status: 200, data: z.array(Platform) },
   async handle({ context, query }) {
     const { status, category, available } = query
-    return [...context.platforms.values()]
+    return [...context.gateway.platforms.values()]
       .map(presentPlatform)
       .filter((platform) => !status || platform.status === status)
       .filter((platform) => !category || platform.category === category)
@@ -32,7 +32,7 @@ export const readPlatform = route({
   params: { id: z.string() },
   responds: { status: 200, data: Platform },
   async handle({ context, params }) {
-    const platform = context.platforms.get(params.id)
+    const platform = context.gateway.platforms.get(params.id)
     if (!platform) throw notFound()
     return presentPlatform(platform)
   },

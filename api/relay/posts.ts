@@ -29,7 +29,7 @@ export const acceptPost = route({
   responds: { status: 202, data: Post },
   crashPoint: 'post.committed',
   // Rows and the outbox lines for Temporal commit together; the relay loop does the rest.
-  handle: ({ tx, context, caller, body }) => createPost(tx, { caller, platforms: context.platforms }, body),
+  handle: ({ tx, context, caller, body }) => createPost(tx, { caller, platforms: context.gateway.platforms }, body),
 })
 
 export const readPost = route({

@@ -38,14 +38,19 @@ export async function enqueueDeliveries(sql: Sql, command: DeliveryCommand, deli
     select pg_notify('outbox', '')`
 }
 
-/** Takes up to `limit` due lines for `leaseMs`, skipping those another process is taking. */
+/** Takes up to `limit` due lines for `leaseMs`, skipping those another process is taking, and those of a run with an earlier line: a cancel must
+ *  not overtake its start. */
 export async function takeLines(
   sql: Sql,
   { limit, leaseMs }: { limit: number; leaseMs: number },
 ): Promise<OutboxLine[]> {
   return sql<OutboxLine[]>`
     update outbox set tries = tries + 1, next_try_at = now() + ${leaseMs} * interval '1 millisecond'
-     where id in (select id from outbox where next_try_at <= now() order by next_try_at, id limit ${limit} for update skip locked)
+     where id in (
+       select o.id from outbox o
+        where o.next_try_at <= now()
+          and not exists (select from outbox e where e.workflow_id = o.workflow_id and e.id < o.id)
+        order by o.next_try_at, o.id limit ${limit} for update of o skip locked)
     returning id, command, workflow_id, args, tries`
 }
 

@@ -25,16 +25,18 @@ export async function openAccount(sql: Sql, { owner, name }: { owner: string; na
   const [account] = await sql<SandboxAccount[]>`
     insert into sandbox_accounts (id, owner, name, timeline, token)
     values (${`sbx_${unguessable()}`}, ${owner}, ${name}, ${unguessable()}, ${hash(token)})
-    on conflict (owner, name) do update set token = excluded.token, expired = false
+    on conflict (owner, name) do update set token = excluded.token, previous_token = null, expired = false
     returning id, name, timeline, expired`
   if (!account) throw new Error('The sandbox account was neither made nor found')
   return { account, token }
 }
 
-/** The account this token belongs to, also when it has expired. */
+/** The account this token belongs to, also when it has expired. Its first use ends the token it was traded for. */
 export async function findAccount(sql: Sql, token: string): Promise<SandboxAccount | null> {
-  const [account] = await sql<SandboxAccount[]>`
-    select id, name, timeline, expired from sandbox_accounts where token = ${hash(token)}`
+  const [account] = await sql<(SandboxAccount & { traded: boolean })[]>`
+    select id, name, timeline, expired, previous_token is not null as traded from sandbox_accounts where token = ${hash(token)}`
+  if (account?.traded)
+    await sql`update sandbox_accounts set previous_token = null where id = ${account.id} and token = ${hash(token)}`
   return account ?? null
 }
 
@@ -43,11 +45,12 @@ export async function expireToken(sql: Sql, accountId: string): Promise<void> {
   await sql`update sandbox_accounts set expired = true where id = ${accountId}`
 }
 
-/** Trades a token, expired or not, for a new one; null when it is unknown, as one is that was traded before. */
+/** Trades a token, expired or not, for a new one; null when it is unknown, as one is that was traded before and whose successor was used. */
 export async function tradeToken(sql: Sql, token: string): Promise<string | null> {
   const fresh = unguessable()
-  const { count } =
-    await sql`update sandbox_accounts set token = ${hash(fresh)}, expired = false where token = ${hash(token)}`
+  const { count } = await sql`
+    update sandbox_accounts set token = ${hash(fresh)}, previous_token = ${hash(token)}, expired = false
+     where token = ${hash(token)} or previous_token = ${hash(token)}`
   return count === 1 ? fresh : null
 }
 

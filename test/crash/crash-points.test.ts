@@ -17,6 +17,14 @@ describe('a worker killed while it delivers loses nothing and doubles nothing', 
   )
 })
 
+test.each(['call.answered', 'outcome.ready'] as const)(
+  'at %s of a refusal that ends the connection: refused again, and only then flagged',
+  async (point) => {
+    const { post, accepted } = await crashWorkerAt(point, SANDBOX, `${point} [sandbox:auth_revoked]`)
+    expect([accepted, post.deliveries[0]?.error_code]).toEqual([0, 'auth_revoked'])
+  },
+)
+
 test('an api killed between commit and start: the post is kept, and goes out once', async () => {
   const { posts, post, accepted } = await crashApi(SANDBOX, 'api killed')
   expect([posts, post.status, accepted]).toEqual([1, 'published', 1])

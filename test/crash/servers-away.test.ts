@@ -60,7 +60,21 @@ test('PostgreSQL is killed and comes back: 503 meanwhile, and everything accepte
     const later = await tenant.post('later', [connection], { scheduled_at: new Date(Date.now() + 3_000).toISOString() })
     const slow = await tenant.post('slow [sandbox:slow=1]', [connection])
     await until('the platform has it', async () => (await app.timesAccepted('slow [sandbox:slow=1]')) === 1)
+    // Requests in the middle of a transaction when it goes: the driver must not take the processes with it.
+    const holding = sql.begin(async (tx) => {
+      await tx`select from connections where id = ${connection} for update`
+      await sleep(600_000, undefined, { ref: false })
+    })
+    holding.catch(() => 'ended with the server')
+    const blocked = Array.from({ length: 8 }, () =>
+      tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } }),
+    )
+    await until(
+      'they wait for the lock',
+      async () => (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock'`).length >= 5,
+    )
     own.kill()
+    expect((await Promise.all(blocked)).map(({ status }) => status)).toEqual(blocked.map(() => 503))
     const refused = await until('the api notices', async () => {
       const answer = await tenant.call('POST', '/v1/posts', {
         content: { text: 'refused' },
@@ -80,6 +94,10 @@ test('PostgreSQL is killed and comes back: 503 meanwhile, and everything accepte
       expect(await app.timesAccepted(text)).toBe(1)
     }
     expect(await app.timesAccepted('refused')).toBe(0)
+    expect([app.api, app.worker].map((child) => child?.process.exitCode ?? child?.process.signalCode)).toEqual([
+      null,
+      null,
+    ])
   } finally {
     await app.stop()
     await own.remove()

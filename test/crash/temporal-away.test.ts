@@ -1,3 +1,4 @@
+import { enqueueDeliveries } from '../../src/outbox/outbox.js'
 import { startApp, type App } from '../support/app.js'
 import { connectTemporal, reserveTemporal } from '../support/temporal.js'
 import { until } from '../support/until.js'
@@ -68,9 +69,41 @@ describe('a run that an operator terminated', () => {
     expect(await app.timesAccepted(text)).toBe(1)
   })
 
-  test('after it settled the delivery changes nothing', async () => {
+  test('after it settled the delivery: a poke changes nothing', async () => {
     const tenant = await app.tenant()
     const post = await tenant.settled((await tenant.post('settled', [await tenant.connect()])).id)
-    expect(await generationOf(post.deliveries[0]!.id)).toBe(1)
+    const id = post.deliveries[0]!.id
+    await temporal.client.workflow.getHandle(`delivery/${id}/1`).result()
+    await enqueueDeliveries(app.sql, 'poke_delivery', [id])
+    await until('the poke was carried out', async () => (await app.sql`select 1 from outbox`).length === 0)
+    expect(await generationOf(id)).toBe(1)
+    expect(await app.timesAccepted('settled')).toBe(1)
   })
+})
+
+test('a post that is cancelled before Temporal ever heard of it leaves no run behind', async () => {
+  const temporal = await reserveTemporal()
+  const app = await startApp({ worker: false, env: { TEMPORAL_ADDRESS: temporal.address } })
+  try {
+    const tenant = await app.tenant()
+    const connection = await tenant.connect()
+    const ahead = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() }
+    const posts = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => tenant.post(`cancelled ${at}`, [connection], ahead)),
+    )
+    for (const { id } of posts) await tenant.call('DELETE', `/v1/posts/${id}`)
+    await temporal.start()
+    await until('the outbox is empty', async () => (await app.sql`select 1 from outbox`).length === 0)
+    const { client, close } = await connectTemporal(temporal.address)
+    for (const { deliveries } of posts) {
+      const handle = client.workflow.getHandle(`delivery/${deliveries[0]!.id}/1`)
+      // A cancel wakes the run out of its delay; with no worker here it waits to be told, and is not asleep for an hour.
+      const history = await handle.fetchHistory()
+      expect(history.events?.some(({ workflowExecutionCancelRequestedEventAttributes: asked }) => asked)).toBe(true)
+    }
+    await close()
+  } finally {
+    await app.stop()
+    await temporal.remove()
+  }
 })

@@ -116,7 +116,8 @@ describe('a process lost on its way to the server', () => {
   })
 })
 
-test('six deliveries that find the session expired at once make one refresh', async () => {
+test('six deliveries on two workers that find the session expired at once make one refresh', async () => {
+  const second = await app.startWorker()
   const { did, connectionId } = await connectTo(proxy.url, tenant)
   const { organisationId } = tenant
   await changeCredentials(app.sql, { organisationId, connectionId, access_jwt: pds.expiredAccessToken(did) })
@@ -126,4 +127,5 @@ test('six deliveries that find the session expired at once make one refresh', as
   const calls = proxy.requests.slice(before).map(({ path }) => path)
   expect(calls.filter((path) => path.includes('refreshSession'))).toHaveLength(1)
   expect(calls.filter((path) => path.includes('createSession'))).toHaveLength(0)
+  await second.stop(20_000)
 })

@@ -1,3 +1,4 @@
+import { until } from '../support/until.js'
 import { startApp, type App, type Tenant } from '../support/app.js'
 
 let app: App
@@ -91,10 +92,10 @@ test('what cannot be looked up is never sent again and says so', async () => {
 test('a paused destination is waited for without an end, and says what it waits for', async () => {
   const connection = await tenant.connect('paused')
   const { id } = await tenant.post('[sandbox:publishing_paused]', [connection])
-  const seen = new Set<string | undefined>()
-  for (let looks = 0; looks < 300 && !seen.has('publishing_paused'); looks++)
-    seen.add((await tenant.read(id)).deliveries[0]!.waiting_for?.code)
-  expect(seen).toContain('publishing_paused')
+  await until(
+    'it says so',
+    async () => (await tenant.read(id)).deliveries[0]!.waiting_for?.code === 'publishing_paused',
+  )
   expect((await tenant.read(id)).settled_at).toBeNull()
 })
 

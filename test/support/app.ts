@@ -20,7 +20,7 @@ const contract = new Contract(describeRoutes(relayRoutes))
 /** Every delay of the product, scaled down (decisions.md 6: no test sleeps through one). */
 export const FAST = {
   CALL_TIMEOUT_MS: '2000',
-  CALL_GRACE_MS: '500',
+  CALL_GRACE_MS: '1000',
   LOOK_UP_FOR_MS: '4000',
   RETRY_FIRST_MS: '50',
   OUTBOX_POLL_MS: '100',

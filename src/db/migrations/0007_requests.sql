@@ -20,3 +20,6 @@ create unlogged table rate_windows (
 
 alter table organisations add column plan text not null default 'scale';
 alter table organisations add column limits_override jsonb not null default '{}';
+
+-- A token that was traded stays good for one more trade until its successor is first used: the answer to a trade may be lost.
+alter table sandbox_accounts add column previous_token bytea;

@@ -1,21 +1,13 @@
-import type { Clients } from '../../egress/clients.js'
 import { AppError, invalid, notFound } from '../../errors.js'
 import { parseInput } from '../../validation.js'
 import { createPlatformHttp, settleCall, type Failure } from '../platforms/http.js'
-import type { Platforms } from '../platforms/index.js'
+import type { Gateway } from './reach-account.js'
 import type { Account, Platform } from '../platforms/platform.js'
-
-/** What connecting needs of its process. */
-export interface Connector {
-  platforms: Platforms
-  clients: Clients
-  callTimeoutMs: number
-}
 
 /** Asks the platform who the account is. Repeatable; writes nothing. Throws 404 for an unknown platform, 422 for fields it does not take,
  *  credentials it refuses and an address where it is not, 503 when it does not answer. */
 export async function connectAccount(
-  { platforms, clients, callTimeoutMs }: Connector,
+  { platforms, clients, callTimeoutMs }: Gateway,
   request: { organisationId: string; platform: string; fields: Record<string, unknown> },
 ): Promise<Account> {
   const platform = platforms.get(request.platform)

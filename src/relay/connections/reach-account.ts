@@ -1,9 +1,10 @@
 import type { Database } from '../../db/client.js'
-import type { Clients } from '../../egress/clients.js'
+import type { Config } from '../../config.js'
+import { createClients, type Clients } from '../../egress/clients.js'
 import type { KeyEncryptionKey } from '../../encryption.js'
 import { ERRORS, type ErrorCode } from '../../errors.js'
 import { createPlatformHttp, settleCall, type PlatformHttp } from '../platforms/http.js'
-import type { Platforms } from '../platforms/index.js'
+import { createPlatforms, type Platforms } from '../platforms/index.js'
 import type { Credentials, Platform } from '../platforms/platform.js'
 import { openCredentials, renewCredentials } from './repository.js'
 
@@ -14,6 +15,29 @@ export interface Gateway {
   clients: Clients
   keys: readonly KeyEncryptionKey[]
   callTimeoutMs: number
+  /** Connections for renewals alone: each is held over a call. */
+  renewals: Database
+  /** The renewals under way in this process, by connection: whoever comes meanwhile shares the result. */
+  renewing: Map<string, Promise<'renewed' | ErrorCode>>
+}
+
+/** The gateway of a process. `renewals` is a pool of its own. */
+export function createGateway({
+  config,
+  ...pools
+}: {
+  config: Config
+  database: Database
+  renewals: Database
+}): Gateway {
+  return {
+    ...pools,
+    platforms: createPlatforms(config),
+    clients: createClients(config),
+    keys: config.keyEncryptionKeys,
+    callTimeoutMs: config.pace.callTimeoutMs,
+    renewing: new Map(),
+  }
 }
 
 /** A connection as its row holds it: credentials still sealed. */
@@ -43,7 +67,7 @@ export function reachAccount(gateway: Gateway, account: StoredAccount): Reach | 
     platform,
     credentials,
     http: (beforePublish) => bindAccount(gateway, platform, credentials, beforePublish),
-    renew: () => renewToken(gateway, platform, account),
+    renew: () => shareRenewal(gateway, platform, account),
   }
 }
 
@@ -65,6 +89,15 @@ function bindAccount(
   })
 }
 
+function shareRenewal(gateway: Gateway, platform: Platform, account: StoredAccount): Promise<'renewed' | ErrorCode> {
+  const { renewing } = gateway
+  const underWay = renewing.get(account.connectionId)
+  if (underWay) return underWay
+  const mine = renewToken(gateway, platform, account).finally(() => renewing.delete(account.connectionId))
+  renewing.set(account.connectionId, mine)
+  return mine
+}
+
 async function renewToken(
   gateway: Gateway,
   platform: Platform,
@@ -74,7 +107,7 @@ async function renewToken(
   if (!refresh) return 'auth_expired'
   const { connectionId, sealed: used } = account
   const answer = await settleCall(() =>
-    renewCredentials(gateway.database, { connectionId, used, keys: gateway.keys }, (credentials) =>
+    renewCredentials(gateway.renewals, { connectionId, used, keys: gateway.keys }, (credentials) =>
       refresh(credentials, bindAccount(gateway, platform, credentials)),
     ),
   )

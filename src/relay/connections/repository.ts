@@ -150,25 +150,32 @@ export function openCredentials(
   return JSON.parse(decrypt(sealed, place(organisationId, connectionId), keys)) as Credentials
 }
 
-/** Marks a connection whose account stopped accepting posts. */
+/** Marks a connection whose account does not accept the credentials `used` (as they are sealed) any more; one that was given others meanwhile stays. */
 export async function flagConnection(
   sql: Sql,
   connectionId: string,
-  { status, code, message }: { status: 'reauth_required' | 'revoked'; code: string; message: string },
+  {
+    status,
+    code,
+    message,
+    used,
+  }: { status: 'reauth_required' | 'revoked'; code: string; message: string; used: string | null },
 ): Promise<void> {
   const error = { code, message, at: new Date().toISOString() }
   await sql`
-    update connections set status = ${status}, last_error = ${sql.json(error)} where id = ${connectionId} and status = 'active'`
+    update connections set status = ${status}, last_error = ${sql.json(error)}
+     where id = ${connectionId} and credentials = ${used} and status in ('active', 'reauth_required')`
 }
 
 /** Renews the credentials that `used` were the sealed form of, once for all who ask: under the row's lock, whoever comes second finds
- *  them renewed already and asks nobody. The lock is held over the call because a rotating token may be traded only once. */
+ *  them renewed already and asks nobody. The lock is held over the call because a rotating token may be traded only once; `renewals` is a pool for nothing else, so that a platform that hangs holds up nobody. */
 export async function renewCredentials(
-  database: Database,
+  renewals: Database,
   { connectionId, used, keys }: { connectionId: string; used: string; keys: Keys },
   renew: (credentials: Credentials) => Promise<Credentials>,
 ): Promise<void> {
-  await database.begin(async (tx) => {
+  await renewals.begin(async (tx) => {
+    await tx`set local lock_timeout = '5s'`
     const [row] = await tx<{ organisation_id: string; credentials: string | null }[]>`
       select organisation_id, credentials from connections where id = ${connectionId} for update`
     if (!row?.credentials || row.credentials !== used) return

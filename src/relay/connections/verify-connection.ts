@@ -10,25 +10,29 @@ import type { Connection } from './schema.js'
 /** What the platform said of an account: who it is, or that it does not accept the credentials any more. */
 export type Verified =
   | { shown: Pick<Account, 'handle' | 'displayName' | 'avatarUrl'> }
-  | { flagged: 'reauth_required' | 'revoked'; code: string; message: string }
+  | { flagged: 'reauth_required' | 'revoked'; code: string; message: string; used: string }
 
 /** Asks the platform, renewing the token once where it has lapsed. Repeatable. Throws 404, 409 for a connection without credentials, and 503 when the
  *  platform does not answer: then nothing is flagged. */
 export async function askAboutConnection(gateway: Gateway, organisationId: string, id: string): Promise<Verified> {
-  const { reach, answer } = await ask(gateway, organisationId, id)
+  const { reach, answer, used } = await ask(gateway, organisationId, id)
   if ('value' in answer) return { shown: answer.value }
-  if (answer.failure.code !== 'auth_expired') return readRefusal(id, answer.failure.code, answer.failure)
+  if (answer.failure.code !== 'auth_expired') return readRefusal({ id, used }, answer.failure.code, answer.failure)
   const renewed = await reach.renew()
-  if (renewed !== 'renewed') return readRefusal(id, renewed, answer.failure)
+  if (renewed !== 'renewed') return readRefusal({ id, used }, renewed, answer.failure)
   const again = await ask(gateway, organisationId, id)
   return 'value' in again.answer
     ? { shown: again.answer.value }
-    : readRefusal(id, again.answer.failure.code, again.answer.failure)
+    : readRefusal({ id, used: again.used }, again.answer.failure.code, again.answer.failure)
 }
 
-function readRefusal(id: string, code: ErrorCode, { platformMessage }: Failure): Verified {
+function readRefusal(
+  { id, used }: { id: string; used: string },
+  code: ErrorCode,
+  { platformMessage }: Failure,
+): Verified {
   const flagged = connectionAfter(code)
-  if (flagged) return { flagged, code, message: platformMessage ?? code }
+  if (flagged) return { flagged, code, message: platformMessage ?? code, used }
   throw new AppError('platform_unavailable', 'The platform does not answer; nothing was changed. Try again.', {
     connection_id: id,
     platform_message: platformMessage,
@@ -38,8 +42,9 @@ function readRefusal(id: string, code: ErrorCode, { platformMessage }: Failure):
 async function ask(gateway: Gateway, organisationId: string, id: string) {
   const account = await findStoredAccount(gateway.database, organisationId, id)
   if (!account) throw notFound()
-  const reach = account.sealed ? reachAccount(gateway, { ...account, sealed: account.sealed }) : null
-  if (!reach)
+  const { sealed: used } = account
+  const reach = used ? reachAccount(gateway, { ...account, sealed: used }) : null
+  if (!reach || !used)
     throw new AppError(
       'connection_unavailable',
       'This connection has no credentials any more; connect the account again.',
@@ -47,7 +52,7 @@ async function ask(gateway: Gateway, organisationId: string, id: string) {
         connection_id: id,
       },
     )
-  return { reach, answer: await settleCall(() => reach.platform.verify(reach.credentials, reach.http())) }
+  return { reach, used, answer: await settleCall(() => reach.platform.verify(reach.credentials, reach.http())) }
 }
 
 /** Writes down what the platform said and answers the connection as it is now. */
@@ -58,7 +63,7 @@ export async function recordVerified(
   verified: Verified,
 ): Promise<Connection> {
   if ('shown' in verified) await refreshShown(sql, id, verified.shown)
-  else await flagConnection(sql, id, { status: verified.flagged, code: verified.code, message: verified.message })
+  else await flagConnection(sql, id, { ...verified, status: verified.flagged })
   const connection = await findConnection(sql, organisationId, id)
   if (!connection) throw notFound()
   return connection

@@ -1,6 +1,7 @@
 import type { Database, Sql } from '../../db/client.js'
 import { ERRORS, type ErrorCode } from '../../errors.js'
 import type { Content } from '../posts/schema.js'
+import { flagConnection } from '../connections/repository.js'
 import { rollUpPost } from '../posts/repository.js'
 import type { Published } from '../platforms/platform.js'
 import type { AttemptState, DeliveryRun, DeliveryStatus } from './schema.js'
@@ -91,10 +92,30 @@ export interface AttemptEnd {
 /** What becomes of the delivery with it. */
 export type DeliveryEnd =
   | { kind: 'succeeded'; published: Published }
-  | { kind: 'settled'; status: 'failed' | 'rejected'; code: ErrorCode; message: string }
+  | {
+      kind: 'settled'
+      status: 'failed' | 'rejected'
+      code: ErrorCode
+      message: string
+      /** What the connection becomes with it, unless it was given other credentials meanwhile. */
+      flag: 'reauth_required' | 'revoked' | null
+      connection: { id: string; credentials: string | null }
+    }
   | { kind: 'waiting'; inMs: number; code: ErrorCode | null; reason: string | null }
 
-/** Writes attempt, delivery, part and post together. False: the attempt was closed by another, whose word stands. */
+/** Says in the row of a delivery under way what it waits for and until when; its attempt stays open. */
+export async function noteWaiting(
+  sql: Sql,
+  deliveryId: string,
+  { inMs, code, reason }: { inMs: number; code: ErrorCode; reason: string },
+): Promise<void> {
+  const waiting = { code, reason, until: new Date(Date.now() + inMs).toISOString() }
+  await sql`
+    update deliveries set next_attempt_at = now() + ${inMs} * interval '1 millisecond', waiting_for = ${sql.json(waiting)}
+     where id = ${deliveryId} and status = 'processing'`
+}
+
+/** Writes attempt, delivery, part, post and connection together. False: the attempt was closed by another, whose word stands. */
 export async function recordOutcome(
   database: Database,
   { deliveryId, attempt }: { deliveryId: string; attempt: number },
@@ -104,6 +125,10 @@ export async function recordOutcome(
   return database.begin(async (tx) => {
     if (!(await closeAttempt(tx, { deliveryId, attempt }, end, delivery))) return false
     const postId = await moveDelivery(tx, deliveryId, end, delivery)
+    if (delivery.kind === 'settled' && delivery.flag) {
+      const { flag: status, code, message, connection } = delivery
+      await flagConnection(tx, connection.id, { status, code, message, used: connection.credentials })
+    }
     if (postId && delivery.kind !== 'waiting') await rollUpPost(tx, postId)
     return true
   })
@@ -144,16 +169,24 @@ async function moveDelivery(
   return row?.post_id ?? null
 }
 
+const WAITS_FOR_NOTHING = { next_attempt_at: null, waiting_for: null }
+
 function columnsOf(tx: Sql, end: AttemptEnd, delivery: DeliveryEnd): Record<string, unknown> {
   switch (delivery.kind) {
     case 'succeeded': {
       const { remoteId, remoteUrl } = delivery.published
-      return { status: 'succeeded', remote_id: remoteId, remote_url: remoteUrl, settled_at: tx`now()` }
+      return {
+        status: 'succeeded',
+        remote_id: remoteId,
+        remote_url: remoteUrl,
+        settled_at: tx`now()`,
+        ...WAITS_FOR_NOTHING,
+      }
     }
     case 'settled': {
       const { code, message, status } = delivery
       const error = { message, platform_message: end.platformMessage, next_step: ERRORS[code].nextStep }
-      return { status, error_code: code, error: tx.json(error), settled_at: tx`now()` }
+      return { status, error_code: code, error: tx.json(error), settled_at: tx`now()`, ...WAITS_FOR_NOTHING }
     }
     case 'waiting': {
       const next = tx`now() + ${delivery.inMs} * interval '1 millisecond'`

@@ -94,15 +94,18 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
 
   if ('value' in answer) return settleAccepted(publisher, view, { number, lookUp: null }, answer.value)
   const { failure } = answer
+  if (!(answer.error instanceof CallFailure))
+    publisher.log.error({ error: answer.error, delivery_id: view.id }, 'publish.broken')
   if (sending.begun() && failure.certainty === 'ambiguous')
     return settleUnknown(publisher, view, { number, sentMsAgo: sending.msAgo(), clientKey, failure })
   const state = sending.begun() && failure.certainty === 'refused' ? 'refused' : 'not_sent'
   return settleFailed(publisher, view, { number, state, code: failure.code, lookUp: null, failure })
 }
 
-/** The moment before the first byte: commits `sent`, and lets nothing leave once the fence is lost or so late that a look-up may have passed. */
+/** The moment before the first byte: commits `sent`, and lets nothing leave once the fence is lost, or later than the grace after it: with the
+ *  call's own time, that is when a look-up may believe that nothing will arrive any more. */
 function beginSending(publisher: Publisher, run: DeliveryRun, attempt: number) {
-  const { callTimeoutMs, callGraceMs } = publisher.pace
+  const { callGraceMs } = publisher.pace
   let begunAt: number | null = null
   return {
     begun: () => begunAt !== null,
@@ -112,7 +115,7 @@ function beginSending(publisher: Publisher, run: DeliveryRun, attempt: number) {
       const mine = await markSent(publisher.database, run, attempt)
       if (mine) publisher.crash('attempt.sent')
       // A worker that was frozen here may thaw after another has looked the attempt up.
-      if (!mine || performance.now() - asked > callTimeoutMs + callGraceMs)
+      if (!mine || performance.now() - asked > callGraceMs)
         throw new CallFailure('The attempt was overtaken', { code: 'platform_unavailable', certainty: 'not_sent' })
       begunAt = asked
     },

@@ -16,10 +16,11 @@ export interface Publisher extends Gateway {
 export type PublishStep =
   { kind: 'settled' } | { kind: 'wait'; waitMs: number } | { kind: 'retry'; inMs: number; code: ErrorCode | null }
 
-/** Opens the way to a delivery's account; null when there is none any more: connection switched off or erased, platform not offered here. */
-export function reachDestination(publisher: Publisher, view: RunView): Reach | null {
+/** Opens the way to a delivery's account; null when there is none any more: connection switched off or erased, platform not offered here.
+ *  A look-up only asks, so a connection that takes no more posts will do. */
+export function reachDestination(publisher: Publisher, view: RunView, { lookUp = false } = {}): Reach | null {
   const { id: connectionId, status, credentials: sealed } = view.connection
-  if (status !== 'active' || !sealed) return null
+  if ((status !== 'active' && !lookUp) || !sealed) return null
   return reachAccount(publisher, {
     organisationId: view.organisation_id,
     connectionId,

@@ -26,7 +26,8 @@ export function backoffMs(attempts: number, pace: Pace, random: number): number 
   return Math.round(plain * (0.8 + 0.4 * random))
 }
 
-/** Decides what follows a failure. `past` are the codes of this generation's attempts, the one that failed included. */
+/** Decides what follows a failure. `past` are the codes of this generation's attempts, the one that failed last. A token is renewed once in a row:
+ *  one that lapses again hours later is renewed again. */
 export function judge(
   failure: { code: ErrorCode; retryAfterMs: number | null },
   past: readonly (string | null)[],
@@ -40,7 +41,7 @@ export function judge(
     case 'never':
       return final
     case 'refresh':
-      return past.filter((code) => code === failure.code).length > 1 ? final : { kind: 'retry', inMs: 0, refresh: true }
+      return past.at(-2) === failure.code ? final : { kind: 'retry', inMs: 0, refresh: true }
     case 'defer':
       return { kind: 'retry', inMs: wait, refresh: false }
     case 'backoff':

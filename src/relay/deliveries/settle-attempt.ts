@@ -1,9 +1,8 @@
 import type { ErrorCode } from '../../errors.js'
 import type { Reach } from '../connections/reach-account.js'
-import { flagConnection } from '../connections/repository.js'
 import { settleCall, type Failure } from '../platforms/http.js'
 import type { LookUp, Published } from '../platforms/platform.js'
-import { recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from './ledger.js'
+import { noteWaiting, recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from './ledger.js'
 import { reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { connectionAfter, judge } from './rules.js'
 
@@ -44,9 +43,15 @@ export async function settleFailed(publisher: Publisher, view: RunView, attempt:
     await record(publisher, view, attempt.number, end, { kind: 'waiting', inMs, code, reason: message })
     return { kind: 'retry', inMs, code }
   }
-  const flagged = connectionAfter(code)
-  if (flagged) await flagConnection(publisher.database, view.connection.id, { status: flagged, code, message })
-  return record(publisher, view, attempt.number, end, { kind: 'settled', status: verdict.status, code, message })
+  const flag = connectionAfter(code)
+  return record(publisher, view, attempt.number, end, {
+    kind: 'settled',
+    status: verdict.status,
+    code,
+    message,
+    flag,
+    connection: view.connection,
+  })
 }
 
 async function decide(publisher: Publisher, view: RunView, failed: ErrorCode, retryAfterMs: number | null) {
@@ -72,11 +77,12 @@ export async function settleUnknown(
 ): Promise<PublishStep> {
   const { number, sentMsAgo, clientKey, failure } = attempt
   const { callTimeoutMs, callGraceMs } = publisher.pace
-  const reach = reachDestination(publisher, view)
+  const reach = reachDestination(publisher, view, { lookUp: true })
   const answer = await askPlatform(reach, clientKey)
   if ('failure' in answer && sentMsAgo < publisher.pace.lookUpForMs) {
     if (answer.failure.code === 'auth_expired') await reach?.renew()
-    return { kind: 'retry', inMs: Math.max(publisher.pace.retryFirstMs, sentMsAgo / 4), code: answer.failure.code }
+    const inMs = Math.max(publisher.pace.retryFirstMs, sentMsAgo / 4, answer.failure.retryAfterMs ?? 0)
+    return askAgain(publisher, view, { inMs, code: answer.failure.code })
   }
   const found = 'value' in answer ? answer.value : ({ result: 'cannot_ask' } as const)
   switch (found.result) {
@@ -84,7 +90,7 @@ export async function settleUnknown(
       return settleAccepted(publisher, view, { number, lookUp: 'found' }, found)
     case 'absent': {
       const safeInMs = failure.answered ? 0 : callTimeoutMs + callGraceMs - sentMsAgo
-      if (safeInMs > 0) return { kind: 'retry', inMs: safeInMs, code: failure.code }
+      if (safeInMs > 0) return askAgain(publisher, view, { inMs: safeInMs, code: failure.code })
       return settleFailed(publisher, view, { number, state: 'unknown', code: failure.code, lookUp: 'absent', failure })
     }
     case 'cannot_ask': {
@@ -92,6 +98,15 @@ export async function settleUnknown(
       return settleFailed(publisher, view, { number, state: 'unknown', code, lookUp: 'cannot_ask', failure })
     }
   }
+}
+
+async function askAgain(
+  publisher: Publisher,
+  view: RunView,
+  { inMs, code }: { inMs: number; code: ErrorCode },
+): Promise<PublishStep> {
+  await noteWaiting(publisher.database, view.id, { inMs, code, reason: 'Asking the platform whether the post landed.' })
+  return { kind: 'retry', inMs, code }
 }
 
 async function askPlatform(reach: Reach | null, clientKey: string): Promise<{ value: LookUp } | { failure: Failure }> {

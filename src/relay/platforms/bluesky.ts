@@ -1,7 +1,8 @@
 import { RichText } from '@atproto/api'
 import { TID } from '@atproto/common-web'
 import { z } from 'zod'
-import { countGraphemes } from '../posts/projection.js'
+import { countGraphemes } from 'unicode-segmenter/grapheme'
+import { plainText } from '../../validation.js'
 import { CallFailure, type PlatformHttp } from './http.js'
 import type { Account, Json, Platform } from './platform.js'
 
@@ -9,8 +10,8 @@ const COLLECTION = 'app.bsky.feed.post'
 const DEFAULT_SERVICE = 'https://bsky.social'
 
 const Session = z.object({
-  did: z.string(),
-  handle: z.string(),
+  did: plainText.max(2_048),
+  handle: plainText.max(253),
   accessJwt: z.string(),
   refreshJwt: z.string(),
   active: z.boolean().default(true),
@@ -21,8 +22,8 @@ const Created = z.object({ uri: z.string(), cid: z.string() })
 const Identity = z.object({ did: z.string() })
 const Fields = z.strictObject({
   service: z.url({ protocol: /^https?$/, error: 'must be the http(s) address of a server' }).default(DEFAULT_SERVICE),
-  identifier: z.string().min(1),
-  app_password: z.string().min(1),
+  identifier: plainText.min(1),
+  app_password: plainText.min(1),
 })
 
 /** Bluesky and every other server of the AT Protocol, by app password. A record's key is chosen by us (atproto record-key, TID), so that it can be asked for. */

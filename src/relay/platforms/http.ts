@@ -69,6 +69,7 @@ interface Binding {
 
 const LONGEST_ANSWER = 1_000_000
 const EXCERPT = 500
+const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504])
 const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
 
 // Failures of resolving, connecting and TLS: the request was not begun.
@@ -100,6 +101,8 @@ export function createPlatformHttp(binding: Binding): PlatformHttp {
 interface Answer {
   status: number
   text: string
+  /** Its beginning as it may be shown: no credential of the request, nothing that a row cannot hold. */
+  excerpt: string
   /** When to ask again, as the platform says it. */
   retryAfterMs: number | null
 }
@@ -124,10 +127,21 @@ async function exchange(
       ...(json !== undefined && { body: JSON.stringify(json) }),
     })
     const text = await readText(response.body)
-    return { status: response.statusCode, text, retryAfterMs: readWait(response.headers, Date.now()) }
+    const excerpt = makeExcerpt(text, [
+      binding.headers?.['authorization'],
+      headers?.['authorization'],
+      (json as { password?: string })?.password,
+    ])
+    return { status: response.statusCode, text, excerpt, retryAfterMs: readWait(response.headers, Date.now()) }
   } catch (error) {
-    throw unanswered(error)
+    throw unanswered(error, binding.timeoutMs)
   }
+}
+
+function makeExcerpt(text: string, credentials: (string | undefined)[]): string {
+  const secrets = credentials.flatMap((credential) => credential?.replace(/^(Bearer|Basic) /, '') || [])
+  const clean = secrets.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text)
+  return clean.slice(0, EXCERPT).toWellFormed().replaceAll('\0', '')
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
@@ -142,20 +156,31 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function unanswered(error: unknown): CallFailure {
+function unanswered(error: unknown, timeoutMs: number): CallFailure {
   if (error instanceof CallFailure) return error
-  const { code = '' } = error as { code?: string }
+  const { name, code: raw } = error as { name?: string; code?: unknown }
+  const late = name === 'TimeoutError'
+  const code = late ? name : String(raw ?? '')
   const certainty = NOT_BEGUN.test(code) ? 'not_sent' : 'ambiguous'
   const message = error instanceof Error ? error.message : String(error)
   return new CallFailure(message, {
     code: 'platform_unavailable',
     certainty,
-    platformMessage: code === 'EGRESS_REFUSED' ? message : `No answer (${code || message})`,
+    platformMessage:
+      code === 'EGRESS_REFUSED'
+        ? message
+        : late
+          ? `No answer within ${timeoutMs / 1000} s`
+          : `No answer (${code || message})`,
     cause: code || null,
   })
 }
 
-function readAnswer<T>({ status, text, retryAfterMs }: Answer, schema: z.ZodType<T>, refusals: readonly Refusal[]): T {
+function readAnswer<T>(
+  { status, text, excerpt, retryAfterMs }: Answer,
+  schema: z.ZodType<T>,
+  refusals: readonly Refusal[],
+): T {
   const body = parseJson(text)
   if (status >= 200 && status < 300) {
     const parsed = schema.safeParse(body)
@@ -167,9 +192,10 @@ function readAnswer<T>({ status, text, retryAfterMs }: Answer, schema: z.ZodType
   throw new CallFailure(`The platform answered ${status}`, {
     code: row?.code ?? codeOfStatus(status),
     certainty: definite ? 'refused' : 'ambiguous',
-    answered: true,
+    // Such an answer may come from something in between, while the request is still under way behind it.
+    answered: body !== undefined && !GATEWAY.has(status),
     httpStatus: status,
-    platformMessage: text.slice(0, EXCERPT) || null,
+    platformMessage: excerpt || null,
     retryAfterMs,
   })
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../../errors.js'
+import { plainText } from '../../validation.js'
 import type { Platform } from './platform.js'
 
 const AccountAnswer = z.object({ id: z.string(), name: z.string(), token: z.string() })
@@ -19,7 +20,7 @@ export function sandbox(origin: string): Platform {
     category: 'other',
     auth: {
       kind: 'none',
-      fields: z.strictObject({ name: z.string().min(1).max(100).default('sandbox') }),
+      fields: z.strictObject({ name: plainText.min(1).max(100).default('sandbox') }),
       blame: { credentials: 'name' },
     },
     accepts: { text: { max: 100_000, unit: 'characters' } },

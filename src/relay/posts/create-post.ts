@@ -7,7 +7,7 @@ import { findDestinations, type Destination } from '../connections/repository.js
 import type { Warning } from '../deliveries/schema.js'
 import type { Platforms } from '../platforms/index.js'
 import { findPost, insertPost } from './repository.js'
-import { project } from './projection.js'
+import { project, type Adaptation } from './projection.js'
 import { readDueTime } from './rules.js'
 import type { Content, CreatePost, Post } from './schema.js'
 
@@ -22,12 +22,13 @@ export async function createPost(
   const time = readDueTime(body.scheduled_at, new Date())
   if ('problem' in time) throw invalid([{ path: 'scheduled_at', message: time.problem }])
   const destinations = await requireDestinations(tx, caller.organisationId, [...new Set(body.connection_ids)])
+  const adaptationsFor = projector(platforms, body.content)
   const deliveries = destinations.map((destination) => ({
     id: newId('dlv'),
     connectionId: destination.id,
     platform: destination.platform,
     handle: destination.handle,
-    warnings: adaptationsFor(destination, platforms, body.content),
+    warnings: adaptationsFor(destination),
   }))
   if (body.validation === 'strict') refuseAdaptations(deliveries.flatMap(({ warnings }) => warnings))
 
@@ -43,18 +44,20 @@ export async function createPost(
   return post
 }
 
-function adaptationsFor({ id, platform: platformId }: Destination, platforms: Platforms, content: Content): Warning[] {
-  const platform = platforms.get(platformId)
-  if (!platform)
-    throw new AppError('connection_unavailable', `The destination ${platformId} is not offered here.`, {
-      connection_id: id,
-      platform: platformId,
-    })
-  return project(platform, content).adaptations.map((adaptation) => ({
-    ...adaptation,
-    platform: platformId,
-    connection_id: id,
-  }))
+/** Projects once per platform, however many of its accounts are meant. */
+function projector(platforms: Platforms, content: Content): (destination: Destination) => Warning[] {
+  const known = new Map<string, Adaptation[]>()
+  return ({ id, platform: platformId }) => {
+    const platform = platforms.get(platformId)
+    if (!platform)
+      throw new AppError('connection_unavailable', `The destination ${platformId} is not offered here.`, {
+        connection_id: id,
+        platform: platformId,
+      })
+    const adaptations = known.get(platformId) ?? project(platform, content).adaptations
+    known.set(platformId, adaptations)
+    return adaptations.map((adaptation) => ({ ...adaptation, platform: platformId, connection_id: id }))
+  }
 }
 
 function refuseAdaptations(warnings: Warning[]): void {

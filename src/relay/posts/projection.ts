@@ -1,3 +1,4 @@
+import { splitGraphemes } from 'unicode-segmenter/grapheme'
 import type { Platform } from '../platforms/platform.js'
 import type { Content } from './schema.js'
 
@@ -17,13 +18,7 @@ export interface Projected {
   adaptations: Adaptation[]
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const ELLIPSIS = '…'
-
-/** The length of a text in what people see as characters (Unicode UAX 29). */
-export function countGraphemes(text: string): number {
-  return [...graphemes.segment(text)].length
-}
 
 const countBytes = (text: string) => Buffer.byteLength(text, 'utf8')
 
@@ -47,7 +42,7 @@ function findExcess({ name, accepts, count }: Platform, text: string): Adaptatio
 }
 
 function truncate(platform: Platform, text: string): string {
-  const kept = [...graphemes.segment(text)].map(({ segment }) => segment)
+  const kept = [...splitGraphemes(text)]
   const fits = (length: number) => findExcess(platform, `${kept.slice(0, length).join('')}${ELLIPSIS}`) === null
   // The longest that fits; length only grows with graphemes, so halving finds it.
   let [low, high] = [0, kept.length]

@@ -101,7 +101,14 @@ test('the first word about an attempt stands', async () => {
   await claimDelivery(sql(), run, 'k')
   const attempt = { deliveryId: run.deliveryId, attempt: 1 }
   expect(await recordOutcome(sql(), attempt, accepted, succeeded)).toBe(true)
-  const late = { kind: 'settled', status: 'failed', code: 'platform_error', message: 'late' } as const
+  const late = {
+    kind: 'settled',
+    status: 'failed',
+    code: 'platform_error',
+    message: 'late',
+    flag: null,
+    connection: { id: 'conn_1', credentials: null },
+  } as const
   expect(await recordOutcome(sql(), attempt, { ...accepted, state: 'refused' }, late)).toBe(false)
   expect(await statusOf(run.deliveryId)).toBe('succeeded')
 })

@@ -57,6 +57,14 @@ test('a token is renewed once, then the refusal stands', () => {
   })
 })
 
+test('a token that lapses again later is renewed again', () => {
+  const past = ['auth_expired', 'rate_limited', 'auth_expired']
+  expect(judge({ code: 'auth_expired', retryAfterMs: null }, past, even)).toMatchObject({
+    kind: 'retry',
+    refresh: true,
+  })
+})
+
 test('a pause is never final', () => {
   const past = Array.from({ length: 100 }, () => 'publishing_paused')
   expect(judge({ code: 'publishing_paused', retryAfterMs: null }, past, even).kind).toBe('retry')

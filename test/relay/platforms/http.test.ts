@@ -49,17 +49,21 @@ test.each<[string, RequestListener, object]>([
     { code: 'content_rejected', certainty: 'refused' },
   ],
   ['a 4xx nobody classified', reply(418, '{}'), { code: 'platform_error', certainty: 'refused' }],
-  ['a page of HTML with a 4xx', reply(404, '<html>'), { certainty: 'ambiguous', answered: true }],
+  ['a page of HTML with a 4xx', reply(404, '<html>'), { certainty: 'ambiguous', answered: false }],
   [
     'a 429 with Retry-After',
     reply(429, '', { 'retry-after': '7' }),
     { code: 'rate_limited', certainty: 'refused', retryAfterMs: 7_000 },
   ],
-  ['a 503', reply(503, '{}'), { code: 'platform_unavailable', certainty: 'ambiguous', answered: true }],
+  [
+    'a 503, perhaps of a gateway',
+    reply(503, '{}'),
+    { code: 'platform_unavailable', certainty: 'ambiguous', answered: false },
+  ],
   ['a 500', reply(500, '{}'), { code: 'platform_error', certainty: 'ambiguous', answered: true }],
   ['a 200 of another shape', reply(200, '{"no":"id"}'), { certainty: 'ambiguous', answered: true }],
-  ['a 200 of HTML', reply(200, '<html>'), { certainty: 'ambiguous', answered: true }],
-  ['a redirect', reply(302, '', { location: 'http://127.0.0.1:1/' }), { certainty: 'ambiguous', answered: true }],
+  ['a 200 of HTML', reply(200, '<html>'), { certainty: 'ambiguous', answered: false }],
+  ['a redirect', reply(302, '', { location: 'http://127.0.0.1:1/' }), { certainty: 'ambiguous', answered: false }],
   [
     'a cut line',
     (request) => void request.socket.destroy(),
@@ -75,6 +79,34 @@ test.each<[string, RequestListener, object]>([
   answer = listener
   const result = await settleCall(() => bind().publish('/posts', Answer, { json: {} }))
   expect(result).toMatchObject({ failure })
+})
+
+test('what a platform says is kept as a row can hold it, and without the credentials that were sent', async () => {
+  const http = (headers: Record<string, string>) =>
+    createPlatformHttp({
+      origin,
+      headers,
+      refusals,
+      client: createInnerClient(),
+      timeoutMs: 300,
+      beforePublish: async () => undefined,
+    })
+  answer = reply(422, `{"error":"text ${'x'.repeat(483)}😀 and more"}`)
+  const cut = await settleCall(() => http({}).publish('/posts', Answer, { json: {} }))
+  expect('failure' in cut && cut.failure.platformMessage?.isWellFormed()).toBe(true)
+  answer = reply(422, '{"error":"bad token s3cret, bad password pa55\\u0000\0"}')
+  const echo = await settleCall(() =>
+    http({ authorization: 'Bearer s3cret' }).post('/posts', Answer, { json: { password: 'pa55' } }),
+  )
+  expect(echo).toMatchObject({
+    failure: { platformMessage: '{"error":"bad token [redacted], bad password [redacted]\\u0000"}' },
+  })
+})
+
+test('a call that takes too long says how long that was', async () => {
+  answer = () => undefined
+  const result = await settleCall(() => bind().publish('/posts', Answer))
+  expect(result).toMatchObject({ failure: { platformMessage: 'No answer within 0.3 s', cause: 'TimeoutError' } })
 })
 
 test('a server that is not there was never reached', async () => {

@@ -1,5 +1,6 @@
 import { bluesky } from '../../../src/relay/platforms/bluesky.js'
-import { countGraphemes, project } from '../../../src/relay/posts/projection.js'
+import { countGraphemes } from 'unicode-segmenter/grapheme'
+import { project } from '../../../src/relay/posts/projection.js'
 
 const family = '👨‍👩‍👧‍👦' // one grapheme, 25 bytes
 
@@ -43,4 +44,11 @@ test('the same content always gives the same text, and an adapted text needs no 
     expect(project(bluesky, { text: first.text }).adaptations).toEqual([])
     expect(first.adaptations.length > 0).toBe(first.text !== text)
   }
+})
+
+test('the longest text there may be costs little', () => {
+  const before = process.memoryUsage().rss
+  const { adaptations } = project(bluesky, { text: 'ä'.repeat(100_000) })
+  expect(adaptations[0]?.received).toBe(100_000)
+  expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000)
 })
