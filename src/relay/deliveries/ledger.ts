@@ -21,7 +21,7 @@ export interface RunView {
   /** The client key of part 0 once it was chosen. */
   client_key: string | null
   /** The attempt a crash, or a wait for its look-up, left open. */
-  open: { number: number; state: 'intent' | 'sent'; sent_ms_ago: number | null } | null
+  open: { number: number; state: 'intent' | 'sent'; sent_ms_ago: number | null; met: Met | null } | null
   /** The codes of this generation's closed attempts. */
   past_codes: (string | null)[]
 }
@@ -35,7 +35,10 @@ export async function readRun(sql: Sql, { deliveryId, generation }: DeliveryRun)
            jsonb_build_object('id', d.connection_id, 'status', coalesce(c.status, 'revoked'), 'credentials', c.credentials) as connection,
            (select client_key from delivery_parts where delivery_id = d.id and number = 0) as client_key,
            (select jsonb_build_object('number', a.number, 'state', a.state,
-                                      'sent_ms_ago', extract(epoch from now() - a.sent_at) * 1000)
+                                      'sent_ms_ago', extract(epoch from now() - a.sent_at) * 1000,
+                                      'met', case when a.error_code is not null then
+                                               jsonb_build_object('code', a.error_code, 'httpStatus', a.http_status,
+                                                                  'platformMessage', a.platform_message) end)
               from attempts a where a.delivery_id = d.id and a.state in ('intent', 'sent')) as open,
            array(select error_code from attempts a
                   where a.delivery_id = d.id and a.generation = d.generation and a.ended_at is not null order by number) as past_codes
@@ -103,16 +106,26 @@ export type DeliveryEnd =
     }
   | { kind: 'waiting'; inMs: number; code: ErrorCode | null; reason: string | null }
 
-/** Says in the row of a delivery under way what it waits for and until when; its attempt stays open. */
+/** How the call of an attempt failed, as far as that is known. */
+export interface Met {
+  code: ErrorCode
+  httpStatus: number | null
+  platformMessage: string | null
+}
+
+/** Says in the rows of a delivery under way what it waits for and until when, and what its attempt, which stays open, has met so far. */
 export async function noteWaiting(
   sql: Sql,
   deliveryId: string,
-  { inMs, code, reason }: { inMs: number; code: ErrorCode; reason: string },
+  { inMs, code, reason, met }: { inMs: number; code: ErrorCode; reason: string; met: Met },
 ): Promise<void> {
   const waiting = { code, reason, until: new Date(Date.now() + inMs).toISOString() }
   await sql`
     update deliveries set next_attempt_at = now() + ${inMs} * interval '1 millisecond', waiting_for = ${sql.json(waiting)}
      where id = ${deliveryId} and status = 'processing'`
+  await sql`
+    update attempts set error_code = ${met.code}, http_status = ${met.httpStatus}, platform_message = ${met.platformMessage}
+     where delivery_id = ${deliveryId} and state = 'sent'`
 }
 
 /** Writes attempt, delivery, part, post and connection together. False: the attempt was closed by another, whose word stands. */

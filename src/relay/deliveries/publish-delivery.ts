@@ -33,11 +33,11 @@ export async function publishDelivery(publisher: Publisher, run: DeliveryRun): P
 async function resumeSent(
   publisher: Publisher,
   view: RunView,
-  open: { number: number; sent_ms_ago: number | null },
+  open: NonNullable<RunView['open']>,
 ): Promise<PublishStep> {
   if (!view.client_key) throw new Error(`Delivery ${view.id} was sent without a client key`)
   const attempt = { number: open.number, sentMsAgo: open.sent_ms_ago ?? 0, clientKey: view.client_key }
-  return settleUnknown(publisher, view, { ...attempt, failure: { code: 'platform_unavailable' } })
+  return settleUnknown(publisher, view, { ...attempt, failure: open.met ?? { code: 'platform_unavailable' } })
 }
 
 /** An attempt a crash left before its bytes: nothing was sent, so the delivery is free again, at once while its budget lasts. */

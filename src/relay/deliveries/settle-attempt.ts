@@ -82,7 +82,7 @@ export async function settleUnknown(
   if ('failure' in answer && sentMsAgo < publisher.pace.lookUpForMs) {
     if (answer.failure.code === 'auth_expired') await reach?.renew()
     const inMs = Math.max(publisher.pace.retryFirstMs, sentMsAgo / 4, answer.failure.retryAfterMs ?? 0)
-    return askAgain(publisher, view, { inMs, code: answer.failure.code })
+    return askAgain(publisher, view, { inMs, code: answer.failure.code, failure })
   }
   const found = 'value' in answer ? answer.value : ({ result: 'cannot_ask' } as const)
   switch (found.result) {
@@ -90,7 +90,7 @@ export async function settleUnknown(
       return settleAccepted(publisher, view, { number, lookUp: 'found' }, found)
     case 'absent': {
       const safeInMs = failure.answered ? 0 : callTimeoutMs + callGraceMs - sentMsAgo
-      if (safeInMs > 0) return askAgain(publisher, view, { inMs: safeInMs, code: failure.code })
+      if (safeInMs > 0) return askAgain(publisher, view, { inMs: safeInMs, code: failure.code, failure })
       return settleFailed(publisher, view, { number, state: 'unknown', code: failure.code, lookUp: 'absent', failure })
     }
     case 'cannot_ask': {
@@ -103,9 +103,19 @@ export async function settleUnknown(
 async function askAgain(
   publisher: Publisher,
   view: RunView,
-  { inMs, code }: { inMs: number; code: ErrorCode },
+  { inMs, code, failure }: { inMs: number; code: ErrorCode; failure: Partial<Failure> & { code: ErrorCode } },
 ): Promise<PublishStep> {
-  await noteWaiting(publisher.database, view.id, { inMs, code, reason: 'Asking the platform whether the post landed.' })
+  const met = {
+    code: failure.code,
+    httpStatus: failure.httpStatus ?? null,
+    platformMessage: failure.platformMessage ?? null,
+  }
+  await noteWaiting(publisher.database, view.id, {
+    inMs,
+    code,
+    reason: 'Asking the platform whether the post landed.',
+    met,
+  })
   return { kind: 'retry', inMs, code }
 }
 
