@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import type { App } from './app.js'
-
-const run = promisify(execFile)
+import { showHistory } from './temporal.js'
 
 /** Where any of the secrets can be read: in a row (but for the sandbox's own side), in a log line, or in the history of a run. */
 export async function findLeaks(app: App, secrets: string[]): Promise<string[]> {
@@ -31,20 +28,10 @@ async function readHistories({ sql }: App): Promise<(readonly [string, string])[
   const runs = await sql<
     { id: string }[]
   >`select 'delivery/' || id || '/' || g as id from deliveries, generate_series(1, generation) g`
-  const address = process.env.TEST_TEMPORAL_ADDRESS ?? ''
   return Promise.all(
     runs.map(async ({ id }) => {
-      const { stdout } = await run(process.env.TEMPORAL_CLI ?? '', [
-        'workflow',
-        'show',
-        '--address',
-        address,
-        '-w',
-        id,
-        '--output',
-        'json',
-      ])
-      const decoded = stdout.replaceAll(
+      const { json } = await showHistory(id)
+      const decoded = json.replaceAll(
         /"data": "([A-Za-z0-9+/=]+)"/g,
         (whole, data: string) => `${whole} ${Buffer.from(data, 'base64').toString()}`,
       )

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -5,6 +7,21 @@ import { join } from 'node:path'
 import { SEARCH_ATTRIBUTES } from '../../temporal/task-queues.js'
 import { freePort } from '../../tools/stack/ports.js'
 import { startTemporal, type Temporal } from '../../tools/stack/temporal.js'
+
+const run = promisify(execFile)
+
+export interface HistoryEvent {
+  eventType: string
+  userMetadata?: { summary?: { data: string } }
+}
+
+/** A run's history on the run's server, as the operator's own tool shows it. */
+export async function showHistory(workflowId: string): Promise<{ json: string; events: HistoryEvent[] }> {
+  const address = process.env.TEST_TEMPORAL_ADDRESS ?? ''
+  const ask = ['workflow', 'show', '--address', address, '-w', workflowId, '--output', 'json']
+  const { stdout } = await run(process.env.TEMPORAL_CLI ?? '', ask)
+  return { json: stdout, events: (JSON.parse(stdout) as { events: HistoryEvent[] }).events }
+}
 
 /** A client of the run's Temporal server, or of another one. */
 export async function connectTemporal(

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startApp, type App, type Tenant } from '../support/app.js'
-import { connectTemporal } from '../support/temporal.js'
+import { connectTemporal, showHistory, type HistoryEvent } from '../support/temporal.js'
 import { until } from '../support/until.js'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -21,27 +21,6 @@ beforeAll(async () => {
   connection = await tenant.connect('shop')
 })
 afterAll(() => Promise.all([app.stop(), temporal.close()]))
-
-interface HistoryEvent {
-  eventType: string
-  userMetadata?: { summary?: { data: string } }
-}
-
-/** The history as the operator's own tool shows it. */
-async function showHistory(workflowId: string): Promise<{ json: string; events: HistoryEvent[] }> {
-  const address = process.env.TEST_TEMPORAL_ADDRESS ?? ''
-  const { stdout } = await run(process.env.TEMPORAL_CLI ?? '', [
-    'workflow',
-    'show',
-    '--address',
-    address,
-    '-w',
-    workflowId,
-    '--output',
-    'json',
-  ])
-  return { json: stdout, events: (JSON.parse(stdout) as { events: HistoryEvent[] }).events }
-}
 
 async function deliver(text: string) {
   const post = await tenant.settled((await tenant.post(text, [connection])).id)

@@ -22,7 +22,7 @@ async function lockFor(tx: Transaction, organisationId: string, postId: string, 
 }
 
 function refuseState(status: PostStatus, action: PostAction): AppError {
-  return invalid([{ path: '', message: `A post that is ${status} cannot be ${action}.` }], 'invalid_state', {
+  return invalid([{ path: '', message: `A post that is ${status} does not allow "${action}".` }], 'invalid_state', {
     status,
     allowed_actions: allowedActions(status),
     see: null,
@@ -46,7 +46,7 @@ const pendingOf = (deliveries: LockedDelivery[]) => deliveries.filter(({ status 
 
 /** Releases a draft or a scheduled post now. What was refused at acceptance stays refused. */
 export async function publishPost(tx: Transaction, organisationId: string, postId: string) {
-  const { deliveries } = await lockFor(tx, organisationId, postId, 'published')
+  const { deliveries } = await lockFor(tx, organisationId, postId, 'publish')
   const pending = pendingOf(deliveries)
   if (pending.length === 0)
     throw invalid([{ path: '', message: 'This post has no destination that is still pending.' }], 'no_target')
@@ -63,7 +63,7 @@ export async function publishPost(tx: Transaction, organisationId: string, postI
 export async function schedulePost(tx: Transaction, organisationId: string, postId: string, scheduledAt: string) {
   const time = readDueTime(scheduledAt, new Date())
   if ('problem' in time) throw invalid([{ path: 'scheduled_at', message: time.problem }])
-  const { status, deliveries } = await lockFor(tx, organisationId, postId, 'scheduled')
+  const { status, deliveries } = await lockFor(tx, organisationId, postId, 'schedule')
   const due = time.due ?? new Date()
   const pending = pendingOf(deliveries)
   const earlier = pending.filter(({ due_at }) => due_at === null || due < due_at)
@@ -79,7 +79,7 @@ export async function schedulePost(tx: Transaction, organisationId: string, post
 
 /** Sends failed deliveries again; what may have landed is not among them, and what was rejected never is. */
 export async function retryPost(tx: Transaction, organisationId: string, postId: string) {
-  const { deliveries } = await lockFor(tx, organisationId, postId, 'retried')
+  const { deliveries } = await lockFor(tx, organisationId, postId, 'retry')
   const again = deliveries.filter(
     ({ status, error_code }) => status === 'failed' && error_code !== 'publish_indeterminate',
   )

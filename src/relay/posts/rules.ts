@@ -17,19 +17,19 @@ export function readDueTime(scheduledAt: string | undefined, now: Date): { due: 
   return { due: aheadMs > 0 ? due : null }
 }
 
-/** What a caller may do with a post, as a participle for messages. */
-export type PostAction = 'published' | 'scheduled' | 'retried' | 'cancelled'
+/** What a caller may ask of a post, named as its route is. */
+export type PostAction = 'publish' | 'schedule' | 'retry' | 'delete'
 
 const ACTIONS: Record<PostStatus, readonly PostAction[]> = {
-  draft: ['published', 'scheduled', 'retried', 'cancelled'],
-  scheduled: ['published', 'scheduled', 'retried', 'cancelled'],
-  pending_approval: ['retried', 'cancelled'],
-  queued: ['scheduled', 'retried', 'cancelled'],
-  publishing: ['scheduled', 'retried', 'cancelled'],
-  published: ['retried', 'cancelled'],
-  partial: ['retried', 'cancelled'],
-  failed: ['retried', 'cancelled'],
-  cancelled: ['retried', 'cancelled'],
+  draft: ['publish', 'schedule', 'retry', 'delete'],
+  scheduled: ['publish', 'schedule', 'retry', 'delete'],
+  pending_approval: ['retry', 'delete'],
+  queued: ['schedule', 'retry', 'delete'],
+  publishing: ['schedule', 'retry', 'delete'],
+  published: ['retry', 'delete'],
+  partial: ['retry', 'delete'],
+  failed: ['retry', 'delete'],
+  cancelled: ['retry', 'delete'],
 }
 
 /** What a status allows. Retrying and cancelling are always allowed: with nothing to do they do nothing and say so. */

@@ -130,7 +130,7 @@ test.each(['publish', 'schedule'])('%s of a post that is published: 422 with wha
   const { status, body } = await act(id, action, action === 'schedule' ? { scheduled_at: inSeconds(60) } : undefined)
   expect([status, body.error.details]).toMatchObject([
     422,
-    { reason: 'invalid_state', status: 'published', allowed_actions: ['retried', 'cancelled'] },
+    { reason: 'invalid_state', status: 'published', allowed_actions: ['retry', 'delete'] },
   ])
 })
 
