@@ -3,7 +3,7 @@ import { CRASH_POINTS, CRASH_SIGNALS } from './crash-points.js'
 
 /** Development's own pepper and key-encryption key: the same everywhere, so nothing kept with them is secret. Production refuses them. */
 export const DEV_ONLY_PEPPER = 'dev-only-pepper'
-export const DEV_ONLY_KEY_ENCRYPTION_KEYS = `dev-only:${Buffer.from('dev-only-key-encryption-key-0001').toString('base64')}`
+const DEV_ONLY_KEY_ENCRYPTION_KEYS = `dev-only:${Buffer.from('dev-only-key-encryption-key-0001').toString('base64')}`
 
 const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback)
 const port = z.coerce.number().int().min(0).max(65535)

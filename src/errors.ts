@@ -155,6 +155,11 @@ export function invalid(fields: FieldProblem[], reason?: string, more: Record<st
   return new AppError('validation_failed', message, { ...(reason && { reason }), fields, ...more })
 }
 
+/** 422 for an action that a state does not allow, with what it does allow (shapes.md 1, Errors). */
+export function invalidState(message: string, status: string, allowedActions: readonly string[]): AppError {
+  return invalid([{ path: '', message }], 'invalid_state', { status, allowed_actions: allowedActions, see: null })
+}
+
 /** 404, byte-equal for what never was and for what another organisation owns. */
 export function notFound(): AppError {
   return new AppError('not_found', 'There is no such resource in this organisation.')

@@ -5,7 +5,8 @@ import type { Log } from '../src/log.js'
 import { dropOldReplies } from '../src/accounts/idempotency.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
 
-/** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. */
+/** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. Replies kept
+ *  for Idempotency-Keys go after their day. */
 export function startSweep({ database, sweep, log }: { database: Database; sweep: Config['sweep']; log: Log }): {
   stop(): Promise<void>
 } {

@@ -10,7 +10,7 @@ const statusOf = (error: unknown): unknown => (error instanceof Error && 'status
 const typeOf = (error: unknown): string => (error instanceof Error && 'type' in error ? String(error.type) : '')
 
 /** What a caller is told of anything thrown; errors of the body parser and of PostgreSQL included. Null: an error of our own. */
-export function toAppError(error: unknown): AppError | null {
+function toAppError(error: unknown): AppError | null {
   if (error instanceof AppError) return error
   if (error instanceof URIError)
     return invalid([{ path: '', message: 'The address is not percent-encoded correctly.' }], 'bad_encoding')
@@ -37,7 +37,7 @@ export function toAppError(error: unknown): AppError | null {
 }
 
 /** Writes the one error body of the relay. */
-export function sendError(response: Response, { code, message, details }: AppError): void {
+function sendError(response: Response, { code, message, details }: AppError): void {
   if (typeof details['retry_after'] === 'number') response.set('retry-after', String(details['retry_after']))
   response.status(ERRORS[code].http).json({ error: { code, message, details } })
 }

@@ -34,7 +34,7 @@ const limits = (
 })
 
 /** The one table of plans (decisions.md 3): posts, deliveries, connections, members, endpoints, media, storage, requests per minute. */
-export const PLANS = {
+const PLANS = {
   free: limits(50, 200, 3, 1, 0, 20 * MB, 500 * MB, 60),
   creator: limits(500, 2_500, 10, 2, 2, 200 * MB, 10 * GB, 120),
   team: limits(3_000, 15_000, 30, 10, 10, 1 * GB, 100 * GB, 300),

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/client.js'
 import { notFound } from '../../errors.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
-import { cancelPendingOfConnection } from '../deliveries/repository.js'
+import { cancelPending } from '../deliveries/repository.js'
 import { rollUpPost } from '../posts/repository.js'
 import { settleCall } from '../platforms/http.js'
 import { reachAccount, type Gateway } from './reach-account.js'
@@ -24,7 +24,7 @@ export async function deleteConnection(
   id: string,
 ): Promise<{ id: string; deleted: true; cancelled_deliveries: number }> {
   if (!(await eraseConnection(tx, organisationId, id))) throw notFound()
-  const cancelled = await cancelPendingOfConnection(tx, organisationId, id)
+  const cancelled = await cancelPending(tx, organisationId, { connectionId: id })
   if (cancelled.length > 0)
     await enqueueDeliveries(
       tx,

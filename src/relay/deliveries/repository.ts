@@ -124,27 +124,18 @@ export async function findDeliveriesOfPosts(sql: Sql, postIds: string[]): Promis
   return byPost
 }
 
-/** Cancels what is still pending for a connection, in id order. */
-export async function cancelPendingOfConnection(
+/** Cancels what is still pending of a post or for a connection, locked in id order; answers which. The row decides: a delivery that was claimed
+ *  meanwhile is not among them. */
+export async function cancelPending(
   sql: Sql,
   organisationId: string,
-  connectionId: string,
+  of: { postId: string } | { connectionId: string },
 ): Promise<{ id: string; post_id: string }[]> {
+  const meant = 'postId' in of ? sql`post_id = ${of.postId}` : sql`connection_id = ${of.connectionId}`
   return sql<{ id: string; post_id: string }[]>`
     update deliveries set status = 'cancelled', settled_at = now(), next_attempt_at = null, waiting_for = null
      where id in (select id from deliveries
-                   where organisation_id = ${organisationId} and connection_id = ${connectionId} and status = 'pending' order by id for update)
+                   where organisation_id = ${organisationId} and ${meant} and status = 'pending' order by id for update)
        and status = 'pending'
     returning id, post_id`
-}
-
-/** Cancels what of a post is still pending; answers the ids. The row decides: a delivery that was claimed meanwhile is not among them. */
-export async function cancelPending(sql: Sql, organisationId: string, postId: string): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    update deliveries set status = 'cancelled', settled_at = now(), next_attempt_at = null, waiting_for = null
-     where id in (select id from deliveries
-                   where organisation_id = ${organisationId} and post_id = ${postId} and status = 'pending' order by id for update)
-       and status = 'pending'
-    returning id`
-  return rows.map(({ id }) => id)
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../db/client.js'
-import { AppError, ERRORS, invalid, notFound } from '../../errors.js'
+import { AppError, ERRORS, invalidState, notFound } from '../../errors.js'
 import { requeueAgain } from '../posts/actions.js'
 import { lockPost } from '../posts/repository.js'
 import { findDelivery, lockDelivery } from './repository.js'
@@ -16,15 +16,7 @@ export async function retryDelivery(
   const delivery = await lockDelivery(tx, organisationId, id)
   if (!delivery) throw notFound()
   if (delivery.status !== 'failed')
-    throw invalid(
-      [{ path: '', message: `A delivery that is ${delivery.status} cannot be retried.` }],
-      'invalid_state',
-      {
-        status: delivery.status,
-        allowed_actions: [],
-        see: null,
-      },
-    )
+    throw invalidState(`A delivery that is ${delivery.status} cannot be retried.`, delivery.status, [])
   if (delivery.error_code === 'publish_indeterminate' && !confirmed)
     throw new AppError(
       'publish_indeterminate',

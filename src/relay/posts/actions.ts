@@ -1,6 +1,5 @@
 import type { Transaction } from '../../db/client.js'
-import type { AppError } from '../../errors.js'
-import { invalid, notFound } from '../../errors.js'
+import { invalid, invalidState, notFound } from '../../errors.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
 import { lockDeliveries, type LockedDelivery } from '../deliveries/repository.js'
 import { findPost, lockPost, releasePost, requeueDeliveries, schedulePending } from './repository.js'
@@ -17,16 +16,10 @@ async function lockFor(tx: Transaction, organisationId: string, postId: string, 
   const deliveries = await lockDeliveries(tx, organisationId, postId)
   const status = await lockPost(tx, organisationId, postId)
   if (!status) throw notFound()
-  if (!allowedActions(status).includes(action)) throw refuseState(status, action)
+  const allowed = allowedActions(status)
+  if (!allowed.includes(action))
+    throw invalidState(`A post that is ${status} does not allow "${action}".`, status, allowed)
   return { status, deliveries }
-}
-
-function refuseState(status: PostStatus, action: PostAction): AppError {
-  return invalid([{ path: '', message: `A post that is ${status} does not allow "${action}".` }], 'invalid_state', {
-    status,
-    allowed_actions: allowedActions(status),
-    see: null,
-  })
 }
 
 async function answer(tx: Transaction, organisationId: string, postId: string): Promise<Post> {

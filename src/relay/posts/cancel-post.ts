@@ -7,7 +7,7 @@ import type { CancelledPost } from './schema.js'
 
 /** Cancels the pending deliveries of a post and says which it came too late for. Throws 404. */
 export async function cancelPost(tx: Transaction, organisationId: string, postId: string): Promise<CancelledPost> {
-  const cancelled = await cancelPending(tx, organisationId, postId)
+  const cancelled = (await cancelPending(tx, organisationId, { postId })).map(({ id }) => id)
   if (cancelled.length > 0) {
     await enqueueDeliveries(tx, 'cancel_delivery', cancelled)
     await rollUpPost(tx, postId)

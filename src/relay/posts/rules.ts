@@ -5,7 +5,7 @@ import type { PostStatus } from './schema.js'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 /** How far ahead a post may be scheduled. */
-export const FURTHEST_DAYS = 730
+const FURTHEST_DAYS = 730
 
 /** When a post goes out: null is now, which a time up to a minute past also means. Answers why a time cannot be used instead of throwing. */
 export function readDueTime(scheduledAt: string | undefined, now: Date): { due: Date | null } | { problem: string } {

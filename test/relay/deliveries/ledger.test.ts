@@ -77,7 +77,7 @@ test('a cancel and a claim at once: one of them wins, never both', async () => {
     const { postId, run } = await aDelivery()
     const [claim, cancelled] = await Promise.all([
       claimDelivery(sql(), run, 'k'),
-      cancelPending(sql(), organisationId, postId),
+      cancelPending(sql(), organisationId, { postId }),
     ])
     expect(Number(claim !== null) + cancelled.length).toBe(1)
     expect(await statusOf(run.deliveryId)).toBe(claim ? 'processing' : 'cancelled')
