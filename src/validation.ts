@@ -16,7 +16,29 @@ export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at: Property
   throw invalid(parsed.error.issues.flatMap((issue) => problemsOf(issue, at)))
 }
 
-/** Text that PostgreSQL can keep and every platform can read: no NUL, no half of a surrogate pair. */
-export const plainText = z
-  .string()
-  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL characters')
+/** Text that PostgreSQL can keep and every platform can read: no NUL, no half of a surrogate pair; its length in Unicode code points, as JSON Schema
+ *  counts them. */
+export function plainText({ min = 1, max }: { min?: number; max: number }) {
+  return z
+    .string()
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), {
+      error: 'must be well-formed Unicode without NUL characters',
+      abort: true,
+    })
+    .refine((text) => countCodePoints(text) >= min, {
+      error: min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
+      abort: true,
+    })
+    .refine((text) => countCodePoints(text) <= max, `must have at most ${max} characters`)
+    .meta({ minLength: min, maxLength: max })
+}
+
+function countCodePoints(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    count++
+    const unit = text.charCodeAt(at)
+    if (unit >= 0xd800 && unit <= 0xdbff) at++
+  }
+  return count
+}

@@ -1,6 +1,7 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { z } from 'zod'
 import type { StoredReply } from '../../src/accounts/idempotency.js'
+import { NO_LIMITS } from '../../src/accounts/plans.js'
 import type { Caller, Scope } from '../../src/accounts/schema.js'
 import type { Transaction } from '../../src/db/client.js'
 import type { Page } from '../../src/db/page.js'
@@ -38,7 +39,15 @@ function methodsByPath(routes: readonly AnyRoute[]): [string, string][] {
 }
 
 // Owns nothing and may do nothing: whoever calls a route without a scope.
-const NOBODY: Caller = { organisationId: '', kind: 'key', id: '', name: '', scopes: [], requestsPerMinute: -1 }
+const NOBODY: Caller = {
+  organisationId: '',
+  kind: 'key',
+  id: '',
+  name: '',
+  scopes: [],
+  limits: NO_LIMITS,
+  timezone: 'UTC',
+}
 
 function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
   return async (request, response) => {
@@ -55,9 +64,9 @@ function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
       run: async (tx: Transaction, before: unknown) => writeReply(route, await route.handle({ ...asked, tx, before })),
     }
     const keyed = readKeyedRequest(route, request, caller)
-    const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, work)
+    const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, route, work)
     if (route.crashPoint) context.crash(route.crashPoint)
-    if (route.method !== 'get') context.relayLoop.nudge()
+    if (!isReadOnly(route)) context.relayLoop.nudge()
     if (reply.replayed) response.set('idempotent-replayed', 'true')
     response.status(reply.status).type('application/json').send(reply.body)
   }
@@ -70,12 +79,15 @@ async function admit(context: ApiContext, request: Request, response: Response, 
   return caller
 }
 
+const isReadOnly = ({ method, readOnly }: AnyRoute) => readOnly === true || method === 'get'
+
 async function doOnce(
   { database }: ApiContext,
+  route: AnyRoute,
   { prepare, run }: { prepare(): Promise<unknown>; run(tx: Transaction, before: unknown): Promise<StoredReply> },
 ) {
   const prepared = await prepare()
-  return { ...(await database.begin((tx) => run(tx, prepared))), replayed: false }
+  return { ...(await database.begin(isReadOnly(route) ? 'read only' : '', (tx) => run(tx, prepared))), replayed: false }
 }
 
 function writeReply({ responds }: AnyRoute, result: unknown): StoredReply {

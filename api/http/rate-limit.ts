@@ -11,8 +11,8 @@ export class RateLimiter {
   constructor(private readonly database: Database) {}
 
   /** Counts the request and writes the headers; throws 429 rate_limited. */
-  async admit({ id, requestsPerMinute }: Caller, response: Response): Promise<void> {
-    const window = this.stillBlocked(id) ?? (await countRequest(this.database, id, requestsPerMinute))
+  async admit({ id, limits }: Caller, response: Response): Promise<void> {
+    const window = this.stillBlocked(id) ?? (await countRequest(this.database, id, limits.requests_per_minute))
     response.set({
       'x-ratelimit-limit': String(window.limit),
       'x-ratelimit-remaining': String(window.remaining),

@@ -34,6 +34,8 @@ export interface Route<
   /** As OpenAPI writes it: `/v1/posts/{id}`. */
   path: string
   summary: string
+  /** Writes nothing, though it is a POST; every GET writes nothing anyway. Its transaction cannot. */
+  readOnly?: true
   /** Not in the spec: `x-additive` in the document. */
   additive?: true
   /** Null: no credential needed. */

@@ -14,6 +14,7 @@ export const relayRoutes: readonly AnyRoute[] = [
   connections.deleteConnection,
   connections.verifyConnection,
   posts.acceptPost,
+  posts.previewPost,
   posts.listPosts,
   posts.readPost,
   posts.cancelPost,

@@ -1,16 +1,19 @@
 import { z } from 'zod'
-import { notFound } from '../../src/errors.js'
 import { idPattern } from '../../src/ids.js'
 import * as cancelling from '../../src/relay/posts/cancel-post.js'
 import { createPost } from '../../src/relay/posts/create-post.js'
 import { cursorParameter, limitParameter, listParameter } from '../../src/db/page.js'
 import * as actions from '../../src/relay/posts/actions.js'
+import * as previewing from '../../src/relay/posts/preview-post.js'
 import * as repository from '../../src/relay/posts/repository.js'
 import {
+  AcceptedPost,
   CancelledPost,
   CreatePost,
   Post,
   PostStatus,
+  PreviewedPost,
+  PreviewPost,
   PublishedPost,
   RetriedPost,
   ScheduledPost,
@@ -26,10 +29,22 @@ export const acceptPost = route({
   summary: 'Accept a post and publish it to every target',
   scope: 'publish',
   body: CreatePost,
-  responds: { status: 202, data: Post },
+  responds: { status: 202, data: AcceptedPost },
   crashPoint: 'post.committed',
   // Rows and the outbox lines for Temporal commit together; the relay loop does the rest.
   handle: ({ tx, context, caller, body }) => createPost(tx, { caller, platforms: context.gateway.platforms }, body),
+})
+
+export const previewPost = route({
+  method: 'post',
+  path: '/v1/posts/preview',
+  summary: 'What each target would get of a post, and why it would not; writes nothing',
+  scope: 'read',
+  readOnly: true,
+  body: PreviewPost,
+  responds: { status: 200, data: PreviewedPost },
+  handle: ({ tx, context, caller, body }) =>
+    previewing.previewPost(tx, { organisationId: caller.organisationId, platforms: context.gateway.platforms }, body),
 })
 
 export const readPost = route({
@@ -39,11 +54,7 @@ export const readPost = route({
   scope: 'read',
   params,
   responds: { status: 200, data: Post },
-  async handle({ tx, caller, params }) {
-    const post = await repository.findPost(tx, caller.organisationId, params.id)
-    if (!post) throw notFound()
-    return post
-  },
+  handle: ({ tx, caller, params }) => repository.requirePost(tx, caller.organisationId, params.id),
 })
 
 export const listPosts = route({
@@ -68,7 +79,7 @@ export const publishPost = route({
   scope: 'publish',
   params,
   responds: { status: 200, data: PublishedPost },
-  handle: ({ tx, caller, params }) => actions.publishPost(tx, caller.organisationId, params.id),
+  handle: ({ tx, caller, params }) => actions.publishPost(tx, caller, params.id),
 })
 
 export const schedulePost = route({
@@ -79,8 +90,7 @@ export const schedulePost = route({
   params,
   body: SchedulePost,
   responds: { status: 200, data: ScheduledPost },
-  handle: ({ tx, caller, params, body }) =>
-    actions.schedulePost(tx, caller.organisationId, params.id, body.scheduled_at),
+  handle: ({ tx, caller, params, body }) => actions.schedulePost(tx, caller, params.id, body),
 })
 
 export const retryPost = route({
@@ -90,7 +100,7 @@ export const retryPost = route({
   scope: 'publish',
   params,
   responds: { status: 200, data: RetriedPost },
-  handle: ({ tx, caller, params }) => actions.retryPost(tx, caller.organisationId, params.id),
+  handle: ({ tx, caller, params }) => actions.retryPost(tx, caller, params.id),
 })
 
 export const cancelPost = route({

@@ -17,7 +17,14 @@ import type { ApiContext } from '../context.js'
 import { renderTimeline } from './timeline-page.js'
 
 const OpenAccount = z.strictObject({ owner: z.string().min(1), name: z.string().min(1).max(100) })
-const Publish = z.strictObject({ text: z.string().min(1), client_key: z.string().min(1).max(100) })
+const Publish = z.strictObject({
+  text: z.string(),
+  title: z.string().nullable().default(null),
+  link: z.string().nullable().default(null),
+  tags: z.array(z.string()).default([]),
+  reply_to: z.string().nullable().default(null),
+  client_key: z.string().min(1).max(100),
+})
 const RETRY_AFTER_S = 1
 
 /** The sandbox platform: its own small API, told apart from ours by its address, and the page where its posts can be seen. */
@@ -46,8 +53,8 @@ export function createSandbox({ sandboxDatabase: database, config }: ApiContext)
 
   router.post('/api/posts', json, async (request, response) => {
     const account = await signIn(request)
-    const { text, client_key: clientKey } = parseInput(Publish, request.body)
-    const reply = await receivePost(database, account, { clientKey, text })
+    const { client_key: clientKey, reply_to: replyTo, ...said } = parseInput(Publish, request.body)
+    const reply = await receivePost(database, account, { clientKey, replyTo, ...said })
     response.set({
       'x-ratelimit-limit': String(REQUESTS_PER_MINUTE),
       'x-ratelimit-remaining': String(reply.remaining),

@@ -48,3 +48,6 @@ export type PlanCode = keyof typeof PLANS
 export function limitsOf(plan: PlanCode, override: Partial<Limits>): Limits {
   return { ...PLANS[plan], ...override }
 }
+
+/** Of whoever has no organisation. */
+export const NO_LIMITS = PLANS.enterprise

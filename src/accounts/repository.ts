@@ -14,6 +14,7 @@ interface KeyRow {
   scopes: Scope[]
   plan: PlanCode
   limits_override: Partial<Limits>
+  timezone: string
 }
 
 // Compared against when there is no such key, so that an unknown key takes as long as a wrong one.
@@ -57,19 +58,19 @@ export async function findCaller(sql: Sql, text: string, { pepper }: { pepper: s
   const parts = parseKey(text)
   if (!parts) return null
   const [row] = await sql<KeyRow[]>`
-    select k.id, k.organisation_id, k.name, k.salt, k.digest, k.scopes, o.plan, o.limits_override
+    select k.id, k.organisation_id, k.name, k.salt, k.digest, k.scopes, o.plan, o.limits_override, o.timezone
       from api_keys k join organisations o on o.id = k.organisation_id
      where public_id = ${parts.publicId} and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
   const { salt, digest } = row ?? NOBODY
   const same = sameDigest(digestSecret(parts.secret, salt, pepper), digest)
   if (!row || !same) return null
-  const { requests_per_minute: requestsPerMinute } = limitsOf(row.plan, row.limits_override)
   return {
     organisationId: row.organisation_id,
     kind: 'key',
     id: row.id,
     name: row.name,
     scopes: row.scopes,
-    requestsPerMinute,
+    limits: limitsOf(row.plan, row.limits_override),
+    timezone: row.timezone,
   }
 }

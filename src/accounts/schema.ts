@@ -1,3 +1,5 @@
+import type { Limits } from './plans.js'
+
 /** What a key may do (relay.md, Authentication). `admin` implies the others; the others imply nothing. */
 export const SCOPES = ['read', 'publish', 'connect', 'admin'] as const
 
@@ -10,6 +12,8 @@ export interface Caller {
   id: string
   name: string
   scopes: Scope[]
-  /** Of the organisation's plan; -1 is unlimited. */
-  requestsPerMinute: number
+  /** Of the organisation's plan. */
+  limits: Limits
+  /** The organisation's, for wall clocks that name none. */
+  timezone: string
 }

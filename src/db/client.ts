@@ -1,4 +1,4 @@
-import postgres, { type ISql, type Sql as PostgresSql, type TransactionSql } from 'postgres'
+import postgres, { type ISql, type JSONValue, type Sql as PostgresSql, type TransactionSql } from 'postgres'
 
 /** The pool, which may open transactions. */
 export type Database = PostgresSql
@@ -8,6 +8,9 @@ export type Sql = ISql
 
 /** One transaction; what commits together is written through the same one. */
 export type Transaction = TransactionSql
+
+/** What `sql.json` takes. */
+export type Json = JSONValue
 
 export interface DatabaseOptions {
   url: string

@@ -1,7 +1,7 @@
 import type { Database } from '../db/client.js'
 import { ERRORS, type ErrorCode } from '../errors.js'
 import { readDirective } from './directive.js'
-import { appendRequest, countRequests, expireToken, type SandboxAccount } from './repository.js'
+import { appendRequest, countRequests, expireToken, type SandboxAccount, type SandboxRequest } from './repository.js'
 
 /** Requests per minute and account, as its rate-limit headers say. */
 export const REQUESTS_PER_MINUTE = 6_000
@@ -14,12 +14,9 @@ export type Reply = { remaining: number } & (
 )
 
 /** Writes a publish request down and decides the answer by its magic text. What is accepted is on the list before any answer leaves. */
-export async function receivePost(
-  database: Database,
-  account: SandboxAccount,
-  { clientKey, text }: { clientKey: string; text: string },
-): Promise<Reply> {
-  const { refuse, slowMs, drop } = readDirective(text)
+export async function receivePost(database: Database, account: SandboxAccount, said: SandboxRequest): Promise<Reply> {
+  const { clientKey } = said
+  const { refuse, slowMs, drop } = readDirective(said.text)
   const { ofKey, lastMinute } = await countRequests(database, account.id, clientKey)
   const remaining = Math.max(0, REQUESTS_PER_MINUTE - lastMinute - 1)
   const code = codeOf({
@@ -27,7 +24,7 @@ export async function receivePost(
     lastMinute,
     refuse: refuse && ofKey < refuse.times ? refuse.code : null,
   })
-  const postId = await appendRequest(database, account.id, { clientKey, text, outcome: code ?? 'accepted' })
+  const postId = await appendRequest(database, account.id, said, code ?? 'accepted')
   if (code === 'auth_expired') await expireToken(database, account.id)
   if (code) return { kind: 'refused', remaining, status: ERRORS[code].http, code }
   if (!postId) throw new Error('An accepted request has no post')

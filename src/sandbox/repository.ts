@@ -9,12 +9,25 @@ export interface SandboxAccount {
   expired: boolean
 }
 
-/** One accepted request, as timeline and look-up show it. */
-export interface SandboxPost {
-  post_id: string
+/** What a request to publish says. */
+export interface SandboxRequest {
+  clientKey: string
   text: string
+  title: string | null
+  link: string | null
+  tags: string[]
+  /** The id of the post that it replies to. */
+  replyTo: string | null
+}
+
+/** One accepted request, as timeline and look-up show it. */
+export interface SandboxPost extends Pick<SandboxRequest, 'text' | 'title' | 'link' | 'tags'> {
+  post_id: string
+  reply_to: string | null
   received_at: Date
 }
+
+const shown = (sql: Sql) => sql`post_id, text, title, link, tags, reply_to, received_at`
 
 const hash = (token: string) => createHash('sha256').update(token).digest()
 const unguessable = () => randomBytes(16).toString('hex')
@@ -71,19 +84,20 @@ export async function countRequests(
 export async function appendRequest(
   sql: Sql,
   accountId: string,
-  { clientKey, text, outcome }: { clientKey: string; text: string; outcome: string },
+  { clientKey, text, title, link, tags, replyTo }: SandboxRequest,
+  outcome: string,
 ): Promise<string | null> {
   const postId = outcome === 'accepted' ? unguessable() : null
   await sql`
-    insert into sandbox_requests (account_id, client_key, text, outcome, post_id)
-    values (${accountId}, ${clientKey}, ${text}, ${outcome}, ${postId})`
+    insert into sandbox_requests (account_id, client_key, text, title, link, tags, reply_to, outcome, post_id)
+    values (${accountId}, ${clientKey}, ${text}, ${title}, ${link}, ${tags}, ${replyTo}, ${outcome}, ${postId})`
   return postId
 }
 
 /** What was accepted under this client key, oldest first. */
 export async function findAccepted(sql: Sql, accountId: string, clientKey: string): Promise<SandboxPost[]> {
   return sql<SandboxPost[]>`
-    select post_id, text, received_at from sandbox_requests
+    select ${shown(sql)} from sandbox_requests
      where account_id = ${accountId} and client_key = ${clientKey} and outcome = 'accepted' order by seq`
 }
 
@@ -94,7 +108,7 @@ export async function readTimeline(sql: Sql, timeline: string): Promise<{ name: 
   >`select id, name from sandbox_accounts where timeline = ${timeline}`
   if (!account) return null
   const posts = await sql<SandboxPost[]>`
-    select post_id, text, received_at from sandbox_requests
+    select ${shown(sql)} from sandbox_requests
      where account_id = ${account.id} and outcome = 'accepted' order by seq desc limit 100`
   return { name: account.name, posts }
 }

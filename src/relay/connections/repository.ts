@@ -1,6 +1,7 @@
 import { decrypt, encrypt, type KeyEncryptionKey, type Place } from '../../encryption.js'
 import type { Database, Sql } from '../../db/client.js'
 import { newId } from '../../ids.js'
+import { recordConnectionEvent } from '../events/repository.js'
 import type { Account, Credentials } from '../platforms/platform.js'
 import type { Connection, ConnectionStatus } from './schema.js'
 
@@ -135,11 +136,17 @@ export async function refreshShown(
      where id = ${id}`
 }
 
-/** The organisation's connections among these ids, in id order. */
-export async function findDestinations(sql: Sql, organisationId: string, ids: string[]): Promise<Destination[]> {
+/** The organisation's connections among these ids, and every active one on these platforms, in id order. */
+export async function findDestinations(
+  sql: Sql,
+  organisationId: string,
+  { ids, platforms }: { ids: string[]; platforms: string[] },
+): Promise<Destination[]> {
   return sql<Destination[]>`
     select id, platform, handle, status from connections
-     where organisation_id = ${organisationId} and id in ${sql(ids)} and deleted_at is null order by id`
+     where organisation_id = ${organisationId} and deleted_at is null
+       and (id = any(${ids}) or platform = any(${platforms}) and status = 'active')
+     order by id`
 }
 
 /** Opens what is sealed in a connection's row. */
@@ -150,7 +157,8 @@ export function openCredentials(
   return JSON.parse(decrypt(sealed, place(organisationId, connectionId), keys)) as Credentials
 }
 
-/** Marks a connection whose account does not accept the credentials `used` (as they are sealed) any more; one that was given others meanwhile stays. */
+/** Marks a connection whose account does not accept the credentials `used` (as they are sealed) any more, and tells of it when that is news; one
+ *  that was given others meanwhile stays. */
 export async function flagConnection(
   sql: Sql,
   connectionId: string,
@@ -162,9 +170,12 @@ export async function flagConnection(
   }: { status: 'reauth_required' | 'revoked'; code: string; message: string; used: string | null },
 ): Promise<void> {
   const error = { code, message, at: new Date().toISOString() }
-  await sql`
-    update connections set status = ${status}, last_error = ${sql.json(error)}
-     where id = ${connectionId} and credentials = ${used} and status in ('active', 'reauth_required')`
+  const [flagged] = await sql<{ news: boolean }[]>`
+    update connections c set status = ${status}, last_error = ${sql.json(error)}
+      from (select id, status from connections where id = ${connectionId} for update) before
+     where c.id = before.id and credentials = ${used} and c.status in ('active', 'reauth_required')
+    returning before.status <> c.status as news`
+  if (flagged?.news) await recordConnectionEvent(sql, connectionId, status)
 }
 
 /** Renews the credentials that `used` were the sealed form of, once for all who ask: under the row's lock, whoever comes second finds

@@ -1,10 +1,20 @@
-import type { Database, Sql } from '../../db/client.js'
+import type { Database, Sql, Transaction } from '../../db/client.js'
 import { ERRORS, type ErrorCode } from '../../errors.js'
-import type { Content } from '../posts/schema.js'
+import { countSuccess } from '../../accounts/usage.js'
+import { recordDeliveryEvents } from '../events/repository.js'
+import type { Content, Override } from '../posts/content.js'
 import { flagConnection } from '../connections/repository.js'
 import { rollUpPost } from '../posts/repository.js'
 import type { Published } from '../platforms/platform.js'
 import type { AttemptState, DeliveryRun, DeliveryStatus } from './schema.js'
+
+/** A piece of a delivery that was begun: its client key, and what the platform made of it. */
+export interface Part {
+  number: number
+  clientKey: string
+  /** Null until the platform took it. */
+  published: Published | null
+}
 
 /** What a run must know before it acts, read in one statement. */
 export interface RunView {
@@ -17,12 +27,20 @@ export interface RunView {
   /** Milliseconds until it may act, by the database's clock; ≤ 0 is due. */
   early_ms: number
   content: Content
+  /** Of the post for this platform, and of the target. */
+  overrides: (Override | null)[]
   connection: { id: string; status: string; credentials: string | null }
-  /** The client key of part 0 once it was chosen. */
-  client_key: string | null
+  /** In order, as far as they were begun. */
+  parts: Part[]
   /** The attempt a crash, or a wait for its look-up, left open. */
-  open: { number: number; state: 'intent' | 'sent'; sent_ms_ago: number | null; met: Met | null } | null
-  /** The codes of this generation's closed attempts. */
+  open: {
+    number: number
+    part: number
+    state: 'intent' | 'sent'
+    sent_ms_ago: number | null
+    met: Met | null
+  } | null
+  /** The codes of this generation's failed attempts. */
   past_codes: (string | null)[]
 }
 
@@ -31,27 +49,34 @@ export async function readRun(sql: Sql, { deliveryId, generation }: DeliveryRun)
   const [row] = await sql<RunView[]>`
     select d.id, d.organisation_id, d.post_id, d.platform, d.status, d.generation,
            ceil(extract(epoch from greatest(d.due_at, d.next_attempt_at) - now()) * 1000)::float8 as early_ms,
-           p.content,
+           p.content, jsonb_build_array(p.overrides -> d.platform, d.overrides) as overrides,
            jsonb_build_object('id', d.connection_id, 'status', coalesce(c.status, 'revoked'), 'credentials', c.credentials) as connection,
-           (select client_key from delivery_parts where delivery_id = d.id and number = 0) as client_key,
-           (select jsonb_build_object('number', a.number, 'state', a.state,
+           (select coalesce(jsonb_agg(jsonb_build_object(
+                     'number', number, 'clientKey', client_key,
+                     'published', case when accepted_at is not null then
+                                    jsonb_build_object('remoteId', remote_id, 'remoteUrl', remote_url, 'reference', reference) end)
+                     order by number), '[]')
+              from delivery_parts where delivery_id = d.id) as parts,
+           (select jsonb_build_object('number', a.number, 'part', a.part, 'state', a.state,
                                       'sent_ms_ago', extract(epoch from now() - a.sent_at) * 1000,
                                       'met', case when a.error_code is not null then
                                                jsonb_build_object('code', a.error_code, 'httpStatus', a.http_status,
                                                                   'platformMessage', a.platform_message) end)
               from attempts a where a.delivery_id = d.id and a.state in ('intent', 'sent')) as open,
            array(select error_code from attempts a
-                  where a.delivery_id = d.id and a.generation = d.generation and a.ended_at is not null order by number) as past_codes
+                  where a.delivery_id = d.id and a.generation = d.generation and a.ended_at is not null and a.state <> 'accepted'
+                  order by number) as past_codes
       from deliveries d join posts p on p.id = d.post_id left join connections c on c.id = d.connection_id
      where d.id = ${deliveryId} and d.generation = ${generation}`
   return row ?? null
 }
 
-/** Takes a due delivery and opens its attempt (`intent`) with the part's client key, in one statement. Null: cancelled, moved or overtaken. */
+/** Takes a due delivery and opens its attempt (`intent`) at a piece, with the piece's client key, in one statement; a key that was chosen before stays.
+ *  Null: cancelled, moved or overtaken. */
 export async function claimDelivery(
   sql: Sql,
   { deliveryId, generation }: DeliveryRun,
-  newClientKey: string,
+  { number, clientKey }: Pick<Part, 'number' | 'clientKey'>,
 ): Promise<{ attempt: number; clientKey: string } | null> {
   const [claim] = await sql<{ attempt: number; clientKey: string }[]>`
     with delivery as (
@@ -64,11 +89,11 @@ export async function claimDelivery(
       update posts set status = 'publishing', updated_at = now()
        where id = (select post_id from delivery) and status in ('scheduled', 'queued')),
     part as (
-      insert into delivery_parts (delivery_id, number, client_key) select id, 0, ${newClientKey} from delivery
+      insert into delivery_parts (delivery_id, number, client_key) select id, ${number}, ${clientKey} from delivery
       on conflict (delivery_id, number) do update set number = excluded.number
       returning client_key)
-    insert into attempts (delivery_id, number, generation, state)
-    select id, (select coalesce(max(number), 0) + 1 from attempts where delivery_id = ${deliveryId}), generation, 'intent' from delivery
+    insert into attempts (delivery_id, number, generation, part, state)
+    select id, (select coalesce(max(number), 0) + 1 from attempts where delivery_id = ${deliveryId}), generation, ${number}, 'intent' from delivery
     returning number as attempt, (select client_key from part) as "clientKey"`
   return claim ?? null
 }
@@ -94,7 +119,8 @@ export interface AttemptEnd {
 
 /** What becomes of the delivery with it. */
 export type DeliveryEnd =
-  | { kind: 'succeeded'; published: Published }
+  /** The platform took a piece: the last one, or `more` are to come. */
+  | { kind: 'taken'; part: number; published: Published; more: boolean }
   | {
       kind: 'settled'
       status: 'failed' | 'rejected'
@@ -119,93 +145,103 @@ export async function noteWaiting(
   deliveryId: string,
   { inMs, code, reason, met }: { inMs: number; code: ErrorCode; reason: string; met: Met },
 ): Promise<void> {
-  const waiting = { code, reason, until: new Date(Date.now() + inMs).toISOString() }
   await sql`
-    update deliveries set next_attempt_at = now() + ${inMs} * interval '1 millisecond', waiting_for = ${sql.json(waiting)}
+    update deliveries set next_attempt_at = ${inFuture(sql, inMs)}, waiting_for = ${waitingFor(sql, { inMs, code, reason })}
      where id = ${deliveryId} and status = 'processing'`
   await sql`
     update attempts set error_code = ${met.code}, http_status = ${met.httpStatus}, platform_message = ${met.platformMessage}
      where delivery_id = ${deliveryId} and state = 'sent'`
 }
 
-/** Writes attempt, delivery, part, post and connection together. False: the attempt was closed by another, whose word stands. */
+const inFuture = (sql: Sql, inMs: number) => sql`now() + ${inMs} * interval '1 millisecond'`
+
+/** By the database's clock, in the form that answers have. */
+const waitingFor = (sql: Sql, { inMs, code, reason }: { inMs: number; code: ErrorCode; reason: string | null }) => sql`
+  jsonb_build_object('code', ${code}::text, 'reason', ${reason ?? ''}::text,
+                     'until', to_char((${inFuture(sql, inMs)}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
+
+/** Writes attempt, delivery, piece, post, connection, events and usage together. False: the attempt was closed by another, whose word stands. */
 export async function recordOutcome(
   database: Database,
-  { deliveryId, attempt }: { deliveryId: string; attempt: number },
+  attempt: { deliveryId: string; number: number },
   end: AttemptEnd,
   delivery: DeliveryEnd,
 ): Promise<boolean> {
   return database.begin(async (tx) => {
-    if (!(await closeAttempt(tx, { deliveryId, attempt }, end, delivery))) return false
-    const postId = await moveDelivery(tx, deliveryId, end, delivery)
+    const closed = await closeAttempt(tx, attempt, end, delivery)
+    if (!closed) return false
     if (delivery.kind === 'settled' && delivery.flag) {
       const { flag: status, code, message, connection } = delivery
       await flagConnection(tx, connection.id, { status, code, message, used: connection.credentials })
     }
-    if (postId && delivery.kind !== 'waiting') await rollUpPost(tx, postId)
+    if (closed.post_id && isFinal(delivery)) await settlePost(tx, attempt.deliveryId, { ...closed, delivery })
     return true
   })
 }
 
+const isFinal = (delivery: DeliveryEnd) => delivery.kind === 'settled' || (delivery.kind === 'taken' && !delivery.more)
+
+async function settlePost(
+  tx: Transaction,
+  deliveryId: string,
+  { organisation_id: organisationId, post_id: postId, delivery }: Closed & { delivery: DeliveryEnd },
+): Promise<void> {
+  await Promise.all([recordDeliveryEvents(tx, [deliveryId]), rollUpPost(tx, postId)])
+  if (delivery.kind === 'taken') await countSuccess(tx, { organisationId, postId })
+}
+
+interface Closed {
+  organisation_id: string
+  post_id: string
+}
+
 async function closeAttempt(
   tx: Sql,
-  { deliveryId, attempt }: { deliveryId: string; attempt: number },
+  { deliveryId, number }: { deliveryId: string; number: number },
   end: AttemptEnd,
   delivery: DeliveryEnd,
-): Promise<boolean> {
-  const remoteId = delivery.kind === 'succeeded' ? delivery.published.remoteId : null
-  const lookUp = end.lookUp && { result: end.lookUp, at: new Date().toISOString() }
-  const { count } = await tx`
-    update attempts
-       set state = ${end.state}, ended_at = now(), http_status = ${end.httpStatus}, error_code = ${end.code},
-           platform_message = ${end.platformMessage}, remote_id = ${remoteId}, look_up = ${lookUp && tx.json(lookUp)}
-     where delivery_id = ${deliveryId} and number = ${attempt} and state in ('intent', 'sent')`
-  return count === 1
+): Promise<Closed | null> {
+  const { remoteId = null, remoteUrl = null, reference = null } = delivery.kind === 'taken' ? delivery.published : {}
+  const part = delivery.kind === 'taken' ? delivery.part : null
+  const lookUp = end.lookUp && tx`jsonb_build_object('result', ${end.lookUp}::text, 'at', ${nowAsText(tx)})`
+  const [closed] = await tx<Closed[]>`
+    with attempt as (
+      update attempts
+         set state = ${end.state}, ended_at = now(), http_status = ${end.httpStatus}, error_code = ${end.code},
+             platform_message = ${end.platformMessage}, remote_id = ${remoteId}, look_up = ${lookUp}
+       where delivery_id = ${deliveryId} and number = ${number} and state in ('intent', 'sent')
+      returning delivery_id),
+    piece as (
+      update delivery_parts
+         set remote_id = ${remoteId}, remote_url = ${remoteUrl}, reference = ${reference === null ? null : tx.json(reference)}, accepted_at = now()
+       where delivery_id = (select delivery_id from attempt) and number = ${part})
+    update deliveries set ${columnsOf(tx, end, delivery)}
+     where id = (select delivery_id from attempt) and status = 'processing'
+    returning organisation_id, post_id`
+  return closed ?? null
 }
 
-async function moveDelivery(
-  tx: Sql,
-  deliveryId: string,
-  end: AttemptEnd,
-  delivery: DeliveryEnd,
-): Promise<string | null> {
-  const set = (changes: Record<string, unknown>) => tx<{ post_id: string }[]>`
-    update deliveries set ${tx(changes as Record<string, string>)}
-     where id = ${deliveryId} and status = 'processing' returning post_id`
-  const [row] = await set(columnsOf(tx, end, delivery))
-  if (row && delivery.kind === 'succeeded') {
-    const { remoteId, remoteUrl } = delivery.published
-    await tx`
-      update delivery_parts set remote_id = ${remoteId}, remote_url = ${remoteUrl}, accepted_at = now()
-       where delivery_id = ${deliveryId} and number = 0`
-  }
-  return row?.post_id ?? null
-}
+const nowAsText = (sql: Sql) => sql`to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-const WAITS_FOR_NOTHING = { next_attempt_at: null, waiting_for: null }
-
-function columnsOf(tx: Sql, end: AttemptEnd, delivery: DeliveryEnd): Record<string, unknown> {
+function columnsOf(tx: Sql, end: AttemptEnd, delivery: DeliveryEnd) {
   switch (delivery.kind) {
-    case 'succeeded': {
+    case 'taken': {
       const { remoteId, remoteUrl } = delivery.published
-      return {
-        status: 'succeeded',
-        remote_id: remoteId,
-        remote_url: remoteUrl,
-        settled_at: tx`now()`,
-        ...WAITS_FOR_NOTHING,
-      }
+      const shown = delivery.part === 0 ? tx`remote_id = ${remoteId}, remote_url = ${remoteUrl},` : tx``
+      return delivery.more
+        ? tx`${shown} status = 'pending', next_attempt_at = null, waiting_for = null`
+        : tx`${shown} status = 'succeeded', settled_at = now(), next_attempt_at = null, waiting_for = null`
     }
     case 'settled': {
       const { code, message, status } = delivery
       const error = { message, platform_message: end.platformMessage, next_step: ERRORS[code].nextStep }
-      return { status, error_code: code, error: tx.json(error), settled_at: tx`now()`, ...WAITS_FOR_NOTHING }
+      return tx`status = ${status}, error_code = ${code}, error = ${tx.json(error)}, settled_at = now(),
+                next_attempt_at = null, waiting_for = null`
     }
     case 'waiting': {
-      const next = tx`now() + ${delivery.inMs} * interval '1 millisecond'`
-      const until = new Date(Date.now() + delivery.inMs).toISOString()
-      const waiting = delivery.code && tx.json({ code: delivery.code, reason: delivery.reason ?? '', until })
-      return { status: 'pending', next_attempt_at: next, waiting_for: waiting }
+      const { inMs, code, reason } = delivery
+      const waiting = code && waitingFor(tx, { inMs, code, reason })
+      return tx`status = 'pending', next_attempt_at = ${inFuture(tx, inMs)}, waiting_for = ${waiting}`
     }
   }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailure, settleCall } from '../platforms/http.js'
-import { project } from '../posts/projection.js'
+import type { Piece, Published, PublishRequest } from '../platforms/platform.js'
 import { claimDelivery, markSent, readRun, recordOutcome, type RunView } from './ledger.js'
-import { reachDestination, type Publisher, type PublishStep } from './publisher.js'
+import type { Reach } from '../connections/reach-account.js'
+import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { isSettled, judge } from './rules.js'
 import type { DeliveryRun } from './schema.js'
 import { settleAccepted, settleFailed, settleUnknown } from './settle-attempt.js'
@@ -16,9 +17,8 @@ export async function publishDelivery(publisher: Publisher, run: DeliveryRun): P
   for (;;) {
     const view = await readRun(publisher.database, run)
     if (!view || isSettled(view.status)) return { kind: 'settled' }
-    if (view.open?.state === 'sent') return resumeSent(publisher, view, view.open)
     if (view.open) {
-      const step = await closeUnsent(publisher, view, view.open.number)
+      const step = await resume(publisher, view, view.open)
       if (step) return step
       continue
     }
@@ -30,14 +30,16 @@ export async function publishDelivery(publisher: Publisher, run: DeliveryRun): P
   }
 }
 
-async function resumeSent(
-  publisher: Publisher,
-  view: RunView,
-  open: NonNullable<RunView['open']>,
-): Promise<PublishStep> {
-  if (!view.client_key) throw new Error(`Delivery ${view.id} was sent without a client key`)
-  const attempt = { number: open.number, sentMsAgo: open.sent_ms_ago ?? 0, clientKey: view.client_key }
-  return settleUnknown(publisher, view, { ...attempt, failure: open.met ?? { code: 'platform_unavailable' } })
+type OpenAttempt = NonNullable<RunView['open']>
+
+/** Settles what a crash, or a wait for the platform's word, left open. Null: the delivery may go on at once. */
+async function resume(publisher: Publisher, view: RunView, open: OpenAttempt): Promise<PublishStep | null> {
+  const { number, part, state, sent_ms_ago: sentMsAgo, met } = open
+  if (state === 'intent') return closeUnsent(publisher, view, number)
+  const { clientKey } = view.parts.find((begun) => begun.number === part) ?? {}
+  if (!clientKey) throw new Error(`Delivery ${view.id} was sent without a client key`)
+  const failure = met ?? { code: 'platform_unavailable' as const }
+  return settleUnknown(publisher, view, { number, part, sentMsAgo: sentMsAgo ?? 0, clientKey, failure })
 }
 
 /** An attempt a crash left before its bytes: nothing was sent, so the delivery is free again, at once while its budget lasts. */
@@ -54,7 +56,7 @@ async function closeUnsent(publisher: Publisher, view: RunView, number: number):
       failure: { platformMessage },
     })
   const end = { state: 'not_sent', code, httpStatus: null, platformMessage, lookUp: null } as const
-  await recordOutcome(publisher.database, { deliveryId: view.id, attempt: number }, end, {
+  await recordOutcome(publisher.database, { deliveryId: view.id, number }, end, {
     kind: 'waiting',
     inMs: 0,
     code: null,
@@ -63,10 +65,11 @@ async function closeUnsent(publisher: Publisher, view: RunView, number: number):
   return null
 }
 
-/** Claims, sends and settles. Null when the claim was lost: the row says to whom. */
+/** Claims the next piece, sends it and settles. Null when the claim was lost, the row says to whom; or when the next piece may follow. */
 async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: RunView): Promise<PublishStep | null> {
-  const platform = publisher.platforms.get(view.platform)
-  const claim = await claimDelivery(publisher.database, run, platform?.newClientKey?.() ?? randomUUID())
+  const part = view.parts.filter(({ published }) => published).length
+  const newClientKey = publisher.platforms.get(view.platform)?.newClientKey?.() ?? randomUUID()
+  const claim = await claimDelivery(publisher.database, run, { number: part, clientKey: newClientKey })
   if (!claim) return null
   publisher.crash('attempt.intent')
   const { attempt: number, clientKey } = claim
@@ -74,32 +77,52 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
   const reach = reachDestination(publisher, view)
   if (!reach) {
     const failure = { platformMessage: `The connection is ${view.connection.status}.` }
-    return settleFailed(publisher, view, {
-      number,
-      state: 'not_sent',
-      code: 'connection_unavailable',
-      lookUp: null,
-      failure,
-    })
+    const code = 'connection_unavailable'
+    return settleFailed(publisher, view, { number, state: 'not_sent', code, lookUp: null, failure })
   }
   const sending = beginSending(publisher, run, number)
-  const answer = await settleCall(async () => {
-    const { platform, credentials } = reach
-    const http = reach.http(sending.commit)
-    const { text } = project(platform, view.content)
-    const prepared = (await platform.prepare?.({ text }, http)) ?? null
-    return platform.publish({ text, clientKey, prepared, credentials }, http)
-  }, sending.begun)
+  const answer = await settleCall(() => call(publisher, view, { reach, part, clientKey, sending }), sending.begun)
   publisher.crash('call.answered')
 
-  if ('value' in answer) return settleAccepted(publisher, view, { number, lookUp: null }, answer.value)
+  if ('value' in answer) return settleAccepted(publisher, view, { number, part, lookUp: null }, answer.value)
   const { failure } = answer
   if (!(answer.error instanceof CallFailure))
     publisher.log.error({ error: answer.error, delivery_id: view.id }, 'publish.broken')
   if (sending.begun() && failure.certainty === 'ambiguous')
-    return settleUnknown(publisher, view, { number, sentMsAgo: sending.msAgo(), clientKey, failure })
+    return settleUnknown(publisher, view, { number, part, sentMsAgo: sending.msAgo(), clientKey, failure })
   const state = sending.begun() && failure.certainty === 'refused' ? 'refused' : 'not_sent'
   return settleFailed(publisher, view, { number, state, code: failure.code, lookUp: null, failure })
+}
+
+interface Call {
+  reach: Reach
+  part: number
+  clientKey: string
+  sending: { commit(): Promise<void> }
+}
+
+async function call(
+  publisher: Publisher,
+  view: RunView,
+  { reach, part, clientKey, sending }: Call,
+): Promise<Published> {
+  const { platform, credentials } = reach
+  const { pieces, settings } = projectRun(publisher, view)
+  const piece = pieces[part]
+  if (!piece) throw new Error(`Delivery ${view.id} has no piece ${part}`)
+  const http = reach.http(sending.commit)
+  const projection = { ...piece, settings }
+  const prepared = (await platform.prepare?.(projection, http)) ?? null
+  return platform.publish({ ...projection, clientKey, prepared, credentials, replyTo: replyTo(piece, view) }, http)
+}
+
+/** A part continues the piece before it; a comment stands under the post. */
+function replyTo({ kind }: Piece, { parts }: RunView): PublishRequest['replyTo'] {
+  const taken = parts.flatMap(({ published }) => published ?? [])
+  const [root] = taken
+  const previous = taken.at(-1)
+  if (kind === 'post' || !root || !previous) return null
+  return { root, parent: kind === 'comment' ? root : previous }
 }
 
 /** The moment before the first byte: commits `sent`, and lets nothing leave once the fence is lost, or later than the grace after it: with the

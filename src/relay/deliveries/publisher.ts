@@ -3,6 +3,8 @@ import type { Crash } from '../../crash-points.js'
 import type { ErrorCode } from '../../errors.js'
 import type { Log } from '../../log.js'
 import { reachAccount, type Gateway, type Reach } from '../connections/reach-account.js'
+import { resolveContent } from '../posts/content.js'
+import { project, type Projected } from '../posts/projection.js'
 import type { RunView } from './ledger.js'
 
 /** What publishing needs of its process. */
@@ -27,4 +29,11 @@ export function reachDestination(publisher: Publisher, view: RunView, { lookUp =
     platform: view.platform,
     sealed,
   })
+}
+
+/** What the delivery's destination gets of its post; throws where the platform is not offered here, which `reachDestination` tells first. */
+export function projectRun({ platforms }: Publisher, { platform: id, content, overrides }: RunView): Projected {
+  const platform = platforms.get(id)
+  if (!platform) throw new Error(`The platform ${id} is not offered here`)
+  return project(platform, resolveContent(content, overrides))
 }

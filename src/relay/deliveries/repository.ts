@@ -4,7 +4,7 @@ import type { Attempt, Delivery, DeliveryStatus } from './schema.js'
 
 interface DeliveryRow extends Omit<
   Delivery,
-  'overrides' | 'due_at' | 'next_attempt_at' | 'created_at' | 'started_at' | 'settled_at'
+  'due_at' | 'next_attempt_at' | 'created_at' | 'started_at' | 'settled_at'
 > {
   due_at: Date | null
   next_attempt_at: Date | null
@@ -22,14 +22,13 @@ interface AttemptRow extends Omit<Attempt, 'started_at' | 'sent_at' | 'ended_at'
 const shown = (sql: Sql) => sql`
   d.id, d.post_id, d.connection_id, d.platform, d.handle, d.status, d.due_at, d.remote_id, d.remote_url, d.error_code, d.error,
   (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,
-  d.next_attempt_at, d.waiting_for, d.warnings, d.created_at, d.started_at, d.settled_at`
+  d.next_attempt_at, d.waiting_for, d.overrides, d.warnings, d.created_at, d.started_at, d.settled_at`
 
 function present(row: DeliveryRow): Delivery {
   return {
     ...row,
     due_at: row.due_at?.toISOString() ?? null,
     next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
-    overrides: null,
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     settled_at: row.settled_at?.toISOString() ?? null,
@@ -47,7 +46,7 @@ export async function findDelivery(sql: Sql, organisationId: string, id: string)
 export async function findAttempts(sql: Sql, organisationId: string, deliveryId: string): Promise<Attempt[] | null> {
   if (!(await findDelivery(sql, organisationId, deliveryId))) return null
   const rows = await sql<AttemptRow[]>`
-    select number, generation, state, started_at, sent_at, ended_at, http_status, error_code, platform_message, remote_id, look_up
+    select number, generation, part, state, started_at, sent_at, ended_at, http_status, error_code, platform_message, remote_id, look_up
       from attempts where delivery_id = ${deliveryId} order by number desc`
   return rows.map((row) => ({
     ...row,
@@ -63,9 +62,10 @@ export interface LockedDelivery extends Pick<
   'id' | 'post_id' | 'connection_id' | 'platform' | 'status' | 'error_code'
 > {
   due_at: Date | null
+  started_at: Date | null
 }
 
-const locked = (sql: Sql) => sql`id, post_id, connection_id, platform, status, error_code, due_at`
+const locked = (sql: Sql) => sql`id, post_id, connection_id, platform, status, error_code, due_at, started_at`
 
 /** The deliveries of a post, locked in id order. */
 export async function lockDeliveries(sql: Sql, organisationId: string, postId: string): Promise<LockedDelivery[]> {
@@ -122,6 +122,28 @@ export async function findDeliveriesOfPosts(sql: Sql, postIds: string[]): Promis
   >`select ${shown(sql)} from deliveries d where d.post_id in ${sql(postIds)} order by d.id`
   for (const row of rows) byPost.get(row.post_id)?.push(present(row))
   return byPost
+}
+
+/** A delivery of a post that is out or on its way, and was made within 24 hours. */
+interface RecentlyAimed {
+  postId: string
+  connectionId: string
+  platform: string
+}
+
+/** Which of these connections got, or are to get, the very same content from a post of the last 24 hours; the newest of each. */
+export async function findRecentlyAimed(
+  sql: Sql,
+  organisationId: string,
+  targets: { id: string; contentHash: Buffer }[],
+): Promise<RecentlyAimed[]> {
+  return sql<RecentlyAimed[]>`
+    select distinct on (d.connection_id) d.post_id as "postId", d.connection_id as "connectionId", d.platform
+      from unnest(${targets.map(({ id }) => id)}::text[], ${targets.map(({ contentHash }) => contentHash.toString('hex'))}::text[]) as t (id, hash)
+      join deliveries d on d.connection_id = t.id and d.content_hash = decode(t.hash, 'hex') and d.created_at > now() - interval '24 hours'
+     where d.organisation_id = ${organisationId} and d.due_at is not null
+       and (d.status in ('pending', 'processing', 'succeeded') or d.error_code = 'publish_indeterminate')
+     order by d.connection_id, d.id desc`
 }
 
 /** Cancels what is still pending of a post or for a connection, locked in id order; answers which. The row decides: a delivery that was claimed

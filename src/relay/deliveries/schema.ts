@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Override } from '../posts/content.js'
 
 const instant = z.iso.datetime()
 
@@ -16,17 +17,28 @@ export type DeliveryStatus = z.infer<typeof DeliveryStatus>
 export const AttemptState = z.enum(['intent', 'not_sent', 'sent', 'accepted', 'refused', 'unknown'])
 export type AttemptState = z.infer<typeof AttemptState>
 
-/** An adaptation that was made to fit a destination (shapes.md 1). */
+const number = z.int().nullable()
+
+/** Something a caller should know of what was accepted: an adaptation to fit a destination, or a target that may not work (shapes.md 1). */
 export const Warning = z
   .strictObject({
-    code: z.enum(['text_truncated']),
+    code: z.enum([
+      'text_truncated',
+      'parts_joined',
+      'title_dropped',
+      'link_dropped',
+      'tags_dropped',
+      'recent_duplicate',
+      'no_active_connection',
+      'connection_needs_attention',
+    ]),
     message: z.string(),
     path: z.string(),
-    platform: z.string(),
-    connection_id: z.string(),
-    limit: z.int(),
-    received: z.int(),
-    unit: z.string(),
+    platform: z.string().nullable(),
+    connection_id: z.string().nullable(),
+    limit: number,
+    received: number,
+    unit: z.string().nullable(),
   })
   .meta({ id: 'Warning' })
 export type Warning = z.infer<typeof Warning>
@@ -50,7 +62,7 @@ export const Delivery = z
     attempts: z.int(),
     next_attempt_at: instant.nullable(),
     waiting_for: z.strictObject({ code: z.string(), reason: z.string(), until: instant.nullable() }).nullable(),
-    overrides: z.record(z.string(), z.unknown()).nullable(),
+    overrides: Override.nullable(),
     warnings: z.array(Warning),
     created_at: instant,
     started_at: instant.nullable(),
@@ -64,6 +76,8 @@ export const Attempt = z
   .strictObject({
     number: z.int(),
     generation: z.int(),
+    /** Which piece of the post: 0 the post, then the parts of its thread, the first comment last. */
+    part: z.int(),
     state: AttemptState,
     started_at: instant,
     sent_at: instant.nullable(),

@@ -3,7 +3,7 @@ import type { Reach } from '../connections/reach-account.js'
 import { settleCall, type Failure } from '../platforms/http.js'
 import type { LookUp, Published } from '../platforms/platform.js'
 import { noteWaiting, recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from './ledger.js'
-import { reachDestination, type Publisher, type PublishStep } from './publisher.js'
+import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { connectionAfter, judge } from './rules.js'
 
 /** A failure with what the ledger says of it. */
@@ -15,21 +15,18 @@ export interface FailedAttempt {
   failure: Partial<Failure>
 }
 
-/** The platform took it: attempt, delivery, part and post in one transaction. */
+/** The platform took a piece. Null: more of them are to come. */
 export async function settleAccepted(
   publisher: Publisher,
   view: RunView,
-  attempt: { number: number; lookUp: 'found' | null },
+  attempt: { number: number; part: number; lookUp: 'found' | null },
   published: Published,
-): Promise<PublishStep> {
-  const end = {
-    state: 'accepted',
-    code: null,
-    httpStatus: null,
-    platformMessage: null,
-    lookUp: attempt.lookUp,
-  } as const
-  return record(publisher, view, attempt.number, end, { kind: 'succeeded', published })
+): Promise<PublishStep | null> {
+  const { number, part, lookUp } = attempt
+  const end = { state: 'accepted', code: null, httpStatus: null, platformMessage: null, lookUp } as const
+  const more = part + 1 < projectRun(publisher, view).pieces.length
+  const step = await record(publisher, view, number, end, { kind: 'taken', part, published, more })
+  return more ? null : step
 }
 
 /** The attempt brought nothing: tries again within the budget, or ends the delivery with the code. */
@@ -73,9 +70,15 @@ async function decide(publisher: Publisher, view: RunView, failed: ErrorCode, re
 export async function settleUnknown(
   publisher: Publisher,
   view: RunView,
-  attempt: { number: number; sentMsAgo: number; clientKey: string; failure: Partial<Failure> & { code: ErrorCode } },
-): Promise<PublishStep> {
-  const { number, sentMsAgo, clientKey, failure } = attempt
+  attempt: {
+    number: number
+    part: number
+    sentMsAgo: number
+    clientKey: string
+    failure: Partial<Failure> & { code: ErrorCode }
+  },
+): Promise<PublishStep | null> {
+  const { number, part, sentMsAgo, clientKey, failure } = attempt
   const { callTimeoutMs, callGraceMs } = publisher.pace
   const reach = reachDestination(publisher, view, { lookUp: true })
   const answer = await askPlatform(reach, clientKey)
@@ -87,7 +90,7 @@ export async function settleUnknown(
   const found = 'value' in answer ? answer.value : ({ result: 'cannot_ask' } as const)
   switch (found.result) {
     case 'landed':
-      return settleAccepted(publisher, view, { number, lookUp: 'found' }, found)
+      return settleAccepted(publisher, view, { number, part, lookUp: 'found' }, found)
     case 'absent': {
       const safeInMs = failure.answered ? 0 : callTimeoutMs + callGraceMs - sentMsAgo
       if (safeInMs > 0) return askAgain(publisher, view, { inMs: safeInMs, code: failure.code, failure })
@@ -133,7 +136,7 @@ async function record(
   delivery: DeliveryEnd,
 ): Promise<PublishStep> {
   publisher.crash('outcome.ready')
-  const stands = await recordOutcome(publisher.database, { deliveryId: view.id, attempt: number }, end, delivery)
+  const stands = await recordOutcome(publisher.database, { deliveryId: view.id, number }, end, delivery)
   const event = {
     delivery_id: view.id,
     post_id: view.post_id,

@@ -4,14 +4,14 @@ import { z } from 'zod'
 import { countGraphemes } from 'unicode-segmenter/grapheme'
 import { plainText } from '../../validation.js'
 import { CallFailure, type PlatformHttp } from './http.js'
-import type { Account, Json, Platform } from './platform.js'
+import type { Account, Json, Platform, Published } from './platform.js'
 
 const COLLECTION = 'app.bsky.feed.post'
 const DEFAULT_SERVICE = 'https://bsky.social'
 
 const Session = z.object({
-  did: plainText.max(2_048),
-  handle: plainText.max(253),
+  did: plainText({ max: 2_048 }),
+  handle: plainText({ max: 253 }),
   accessJwt: z.string(),
   refreshJwt: z.string(),
   active: z.boolean().default(true),
@@ -22,8 +22,16 @@ const Created = z.object({ uri: z.string(), cid: z.string() })
 const Identity = z.object({ did: z.string() })
 const Fields = z.strictObject({
   service: z.url({ protocol: /^https?$/, error: 'must be the http(s) address of a server' }).default(DEFAULT_SERVICE),
-  identifier: plainText.min(1),
-  app_password: plainText.min(1),
+  identifier: plainText({ max: 2_048 }),
+  app_password: plainText({ max: 1_024 }),
+})
+
+const Settings = z.strictObject({
+  /** Shown to whoever filters by language (BCP 47). */
+  langs: z
+    .array(z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language tag such as en or pt-BR'))
+    .max(3)
+    .optional(),
 })
 
 /** Bluesky and every other server of the AT Protocol, by app password. A record's key is chosen by us (atproto record-key, TID), so that it can be asked for. */
@@ -33,7 +41,8 @@ export const bluesky: Platform = {
   status: 'open',
   category: 'decentralised',
   auth: { kind: 'app_password', fields: Fields, blame: { credentials: 'app_password', address: 'service' } },
-  accepts: { text: { max: 300, unit: 'graphemes', maxBytes: 3_000 } },
+  accepts: { text: { max: 300, unit: 'graphemes', maxBytes: 3_000 }, threads: true, firstComment: true },
+  settings: Settings,
   count: countGraphemes,
   landed: 'A',
   refusals: [
@@ -102,9 +111,9 @@ export const bluesky: Platform = {
     return facets.filter((facet) => facet.features.length > 0) as unknown as Json
   },
 
-  async publish({ text, clientKey, prepared: facets, credentials }, http) {
+  async publish({ text, clientKey, prepared: facets, credentials, settings, replyTo }, http) {
     const { did = '' } = credentials
-    await http.publish('/xrpc/com.atproto.repo.createRecord', Created, {
+    const { cid } = await http.publish('/xrpc/com.atproto.repo.createRecord', Created, {
       json: {
         repo: did,
         collection: COLLECTION,
@@ -114,20 +123,22 @@ export const bluesky: Platform = {
           $type: COLLECTION,
           text,
           facets,
+          ...settings,
+          ...(replyTo && { reply: { root: strongRef(replyTo.root), parent: strongRef(replyTo.parent) } }),
           createdAt: new Date(TID.fromStr(clientKey).timestamp() / 1000).toISOString(),
         },
       },
     })
-    return published(did, clientKey)
+    return published(did, clientKey, cid)
   },
 
   async lookUp({ clientKey, credentials }, http) {
     const { did = '' } = credentials
-    const record = await http.find('GET', '/xrpc/com.atproto.repo.getRecord', z.object({ uri: z.string() }), {
+    const record = await http.find('GET', '/xrpc/com.atproto.repo.getRecord', Created, {
       query: { repo: did, collection: COLLECTION, rkey: clientKey },
       absent: [{ status: 400, body: /"RecordNotFound"/ }],
     })
-    return record ? { result: 'landed', ...published(did, clientKey) } : { result: 'absent' }
+    return record ? { result: 'landed', ...published(did, clientKey, record.cid) } : { result: 'absent' }
   },
 }
 
@@ -177,6 +188,15 @@ function shown(handle: string): Pick<Account, 'handle' | 'displayName' | 'avatar
   return { handle, displayName: null, avatarUrl: null }
 }
 
-function published(did: string, rkey: string) {
-  return { remoteId: `at://${did}/${COLLECTION}/${rkey}`, remoteUrl: `https://bsky.app/profile/${did}/post/${rkey}` }
+function published(did: string, rkey: string, cid: string): Published {
+  return {
+    remoteId: `at://${did}/${COLLECTION}/${rkey}`,
+    remoteUrl: `https://bsky.app/profile/${did}/post/${rkey}`,
+    reference: cid,
+  }
+}
+
+/** A record by address and content (com.atproto.repo.strongRef). */
+function strongRef({ remoteId, reference }: Published): Json {
+  return { uri: remoteId, cid: reference ?? '' }
 }

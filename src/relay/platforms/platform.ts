@@ -23,22 +23,56 @@ export interface Refusal {
   code: ErrorCode
 }
 
-/** One part of a post as this platform takes it. */
-export interface Projection {
+/** How long a text may be. */
+export interface TextLimit {
+  max: number
+  unit: 'characters' | 'graphemes'
+  maxBytes?: number
+}
+
+/** What a platform can take of a content; what it has no place for is put into the text, joined or dropped. */
+export interface Accepts {
+  text: TextLimit
+  title?: TextLimit
+  /** A link, and tags, in fields of their own. */
+  link?: true
+  tags?: { max: number }
+  /** Further posts as replies to the one before. */
+  threads?: true
+  /** A comment under the post. */
+  firstComment?: true
+}
+
+/** What a platform takes by itself: the post (the first), a further part of its thread, or the first comment under it. */
+export interface Piece {
+  kind: 'post' | 'part' | 'comment'
   text: string
+  /** For a field of its own, where the platform has one. */
+  title: string | null
+  link: string | null
+  tags: string[]
+}
+
+/** A piece with the settings of its target. */
+export interface Projection extends Piece {
+  settings: Record<string, unknown>
+}
+
+/** A piece that the platform took; `reference` is what its adapter needs to reply to it. */
+export interface Published {
+  remoteId: string
+  remoteUrl: string
+  reference?: Json
 }
 
 export interface PublishRequest extends Projection {
-  /** Chosen at the first claim and the same in every attempt at this part. */
+  /** Chosen at the first claim and the same in every attempt at this piece. */
   clientKey: string
   prepared: Json
   /** For what a platform wants in the body, as an account's id. */
   credentials: Credentials
-}
-
-export interface Published {
-  remoteId: string
-  remoteUrl: string
+  /** What a further piece replies to: the post, and the piece before it, which for a comment is the post; null for the post itself. */
+  replyTo: { root: Published; parent: Published } | null
 }
 
 /** What the platform says about a part whose outcome is unknown. */
@@ -56,7 +90,9 @@ export interface Platform {
     /** The field to blame when the platform refuses the credentials, and the one when nothing of this kind answers at the address. */
     blame: { credentials: string; address?: string }
   }
-  accepts: { text: { max: number; unit: 'characters' | 'graphemes'; maxBytes?: number } }
+  accepts: Accepts
+  /** What a target may set here beside the content. */
+  settings?: z.ZodObject
   /** The length of a text by the platform's own rule, in `accepts.text.unit`. */
   count(text: string): number
   /** A: takes a client's key or id · B: can be asked for our marker · C: only a listing can be compared · D: nothing can be asked. */

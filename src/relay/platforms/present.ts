@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Platform as PlatformOf } from './platform.js'
+import type { Accepts, Platform as PlatformOf } from './platform.js'
 
 /** A destination as the API answers it (shapes.md 1). */
 export const Platform = z
@@ -26,7 +26,7 @@ export const Platform = z
 export type Platform = z.infer<typeof Platform>
 
 /** What anybody may know of a destination; all of it is read from its adapter. */
-export function presentPlatform({ id, name, status, category, auth, accepts }: PlatformOf): Platform {
+export function presentPlatform({ id, name, status, category, auth, accepts, settings }: PlatformOf): Platform {
   const schema = z.toJSONSchema(auth.fields, { io: 'input' })
   const { max, unit } = accepts.text
   return {
@@ -38,10 +38,19 @@ export function presentPlatform({ id, name, status, category, auth, accepts }: P
     auth: { kind: auth.kind },
     fields: schema.required ?? [],
     connect_schema: schema as Record<string, unknown>,
-    settings_schema: null,
-    limits: { text: { max, unit }, title: null, media: { max: 0, kinds: [], max_bytes: 0 } },
-    features: [],
+    settings_schema: settings ? (z.toJSONSchema(settings, { io: 'input' }) as Record<string, unknown>) : null,
+    limits: {
+      text: { max, unit },
+      title: accepts.title ? { max: accepts.title.max } : null,
+      media: { max: 0, kinds: [], max_bytes: 0 },
+    },
+    features: featuresOf(accepts),
     reason: null,
     paused: null,
   }
+}
+
+function featuresOf({ title, link, tags, threads, firstComment }: Accepts): string[] {
+  const has = { title, link, tags, threads, first_comment: firstComment }
+  return Object.entries(has).flatMap(([feature, there]) => (there ? [feature] : []))
 }

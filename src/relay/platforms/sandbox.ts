@@ -20,11 +20,18 @@ export function sandbox(origin: string): Platform {
     category: 'other',
     auth: {
       kind: 'none',
-      fields: z.strictObject({ name: plainText.min(1).max(100).default('sandbox') }),
+      fields: z.strictObject({ name: plainText({ max: 100 }).default('sandbox') }),
       blame: { credentials: 'name' },
     },
-    accepts: { text: { max: 100_000, unit: 'characters' } },
-    count: (text) => text.length,
+    accepts: {
+      text: { max: 100_000, unit: 'characters' },
+      title: { max: 500, unit: 'characters' },
+      link: true,
+      tags: { max: 30 },
+      threads: true,
+      firstComment: true,
+    },
+    count: (text) => [...text].length,
     landed: 'B', // asked for the client key
     refusals: refusalCodes.map((code) => ({ status: ERRORS[code].http, body: new RegExp(`"code":"${code}"`), code })),
 
@@ -50,8 +57,10 @@ export function sandbox(origin: string): Platform {
 
     newClientKey: () => randomBytes(12).toString('hex'),
 
-    async publish({ text, clientKey }, http) {
-      const { id, url } = await http.publish('/sandbox/api/posts', Accepted, { json: { text, client_key: clientKey } })
+    async publish({ text, title, link, tags, clientKey, replyTo }, http) {
+      const { id, url } = await http.publish('/sandbox/api/posts', Accepted, {
+        json: { text, title, link, tags, client_key: clientKey, reply_to: replyTo?.parent.remoteId ?? null },
+      })
       return { remoteId: id, remoteUrl: url }
     },
 

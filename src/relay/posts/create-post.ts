@@ -1,89 +1,98 @@
 import type { Caller } from '../../accounts/schema.js'
+import { requireQuota } from '../../accounts/usage.js'
 import type { Transaction } from '../../db/client.js'
-import { AppError, invalid, notFound } from '../../errors.js'
+import { invalid } from '../../errors.js'
 import { newId } from '../../ids.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
-import { findDestinations, type Destination } from '../connections/repository.js'
-import type { Warning } from '../deliveries/schema.js'
+import { recordPostEvent } from '../events/repository.js'
 import type { Platforms } from '../platforms/index.js'
-import { findPost, insertPost } from './repository.js'
-import { project, type Adaptation } from './projection.js'
-import { readDueTime } from './rules.js'
-import type { Content, CreatePost, Post } from './schema.js'
+import { hasSubstance } from './content.js'
+import { requireSchedule } from './due-time.js'
+import { guardDuplicates } from './duplicate-guard.js'
+import { projectTargets, refusalsOf, type ProjectedTarget } from './project-targets.js'
+import type { Obstacle } from './projection.js'
+import { insertPost, requirePost, tellRefusals, type NewDelivery } from './repository.js'
+import type { AcceptedPost, CreatePost } from './schema.js'
+import { findTargets } from './targets.js'
 
-/** Accepts a post: rows and outbox lines in the caller's transaction, one delivery per connection. Throws 404 for a connection the
- *  organisation does not have, 409 for one that is switched off, 422 for a time that cannot be used, and in strict mode for a text that a
- *  destination would not take as it is. */
+/** Accepts a post: rows, events and outbox lines in the caller's transaction, one delivery per target. Throws 404 for a connection the organisation does
+ *  not have, 409 for one that is switched off, 422 for a time that cannot be used and for a content that no target takes; in strict mode for one that
+ *  any target would only take adapted, and 409 for one that went out lately (shapes.md 2); 429 beyond the plan's month. */
 export async function createPost(
   tx: Transaction,
   { caller, platforms }: { caller: Caller; platforms: Platforms },
   body: CreatePost,
-): Promise<Post> {
-  const time = readDueTime(body.scheduled_at, new Date())
-  if ('problem' in time) throw invalid([{ path: 'scheduled_at', message: time.problem }])
-  const destinations = await requireDestinations(tx, caller.organisationId, [...new Set(body.connection_ids)])
-  const adaptationsFor = projector(platforms, body.content)
-  const deliveries = destinations.map((destination) => ({
-    id: newId('dlv'),
-    connectionId: destination.id,
-    platform: destination.platform,
-    handle: destination.handle,
-    warnings: adaptationsFor(destination),
-  }))
-  if (body.validation === 'strict') refuseAdaptations(deliveries.flatMap(({ warnings }) => warnings))
+): Promise<AcceptedPost> {
+  const { organisationId } = caller
+  const { notice, ...time } = await requireSchedule(tx, body, caller.timezone)
+  const { targets, warnings } = await findTargets(tx, { organisationId, platforms }, body)
+  const projected = projectTargets(platforms, body, targets)
+  refuse(body, projected)
+  const repeated = await guardDuplicates(tx, organisationId, projected, body)
 
   const id = newId('post')
-  const { content, validation, draft, external_id: externalId = null } = body
-  const createdBy = { kind: caller.kind, id: caller.id, name: caller.name }
-  const written = { id, content, validation, draft, externalId, scheduledAt: time.due, createdBy }
-  await insertPost(tx, caller.organisationId, written, deliveries)
-  const ids = deliveries.map((delivery) => delivery.id)
-  if (!draft) await enqueueDeliveries(tx, 'start_delivery', ids)
-  const post = await findPost(tx, caller.organisationId, id)
-  if (!post) throw new Error(`Post ${id} was written and is not there`)
-  return post
+  const deliveries = projected.map((target) => newDelivery(target, body))
+  const written = { ...body, ...time, id, warnings: [...warnings, ...repeated] }
+  // Sent one behind the other without waiting in between: they take one round trip.
+  const [, , , , , post] = await Promise.all([
+    insertPost(tx, caller, written, deliveries),
+    recordPostEvent(tx, 'post.created', id),
+    !body.draft && enqueueDeliveries(tx, 'start_delivery', idsOf(deliveries, { refused: false })),
+    !body.draft && !time.scheduledAt && idsOf(deliveries, { refused: true }).length > 0 && tellRefusals(tx, id),
+    !body.draft && requireQuota(tx, caller, id),
+    requirePost(tx, organisationId, id),
+  ])
+  return { ...post, schedule_notice: notice }
 }
 
-/** Projects once per platform, however many of its accounts are meant. */
-function projector(platforms: Platforms, content: Content): (destination: Destination) => Warning[] {
-  const known = new Map<string, Adaptation[]>()
-  return ({ id, platform: platformId }) => {
-    const platform = platforms.get(platformId)
-    if (!platform)
-      throw new AppError('connection_unavailable', `The destination ${platformId} is not offered here.`, {
-        connection_id: id,
-        platform: platformId,
-      })
-    const adaptations = known.get(platformId) ?? project(platform, content).adaptations
-    known.set(platformId, adaptations)
-    return adaptations.map((adaptation) => ({ ...adaptation, platform: platformId, connection_id: id }))
+const idsOf = (deliveries: NewDelivery[], { refused }: { refused: boolean }) =>
+  deliveries.filter(({ refusal }) => (refusal !== null) === refused).map(({ id }) => id)
+
+function newDelivery(target: ProjectedTarget, { validation }: CreatePost): NewDelivery {
+  const { id: connectionId, platform, handle, overrides, contentHash, warnings, adaptations } = target
+  const [refusal = null] = refusalsOf(target, validation)
+  return {
+    id: newId('dlv'),
+    connectionId,
+    platform,
+    handle,
+    overrides,
+    contentHash,
+    warnings: [...warnings, ...adaptations],
+    refusal,
   }
 }
 
-function refuseAdaptations(warnings: Warning[]): void {
-  if (warnings.length === 0) return
-  throw invalid(
-    warnings.map(({ path, message, limit, received, connection_id, platform }) => ({
-      path,
-      message,
-      limit,
-      received,
-      connection_id,
-      platform,
-    })),
-  )
+/** Strict: every target must take it as it is. Lenient: one must take it somehow. A draft may wait for both, and for its targets. */
+function refuse(body: CreatePost, targets: ProjectedTarget[]): void {
+  const { content, draft, validation } = body
+  if (!draft && targets.length === 0)
+    throw invalid(
+      [
+        {
+          path: 'targets',
+          message: 'no connection is left to publish to; name one in targets, connection_ids or platforms',
+        },
+      ],
+      'no_target',
+    )
+  if (!draft && !hasSubstance(content) && targets.every(({ overrides }) => !overrides))
+    throw invalid([{ path: 'content', message: 'needs a text, a title or a link' }])
+  const refused = targets
+    .map((target) => ({ target, refusals: refusalsOf(target, validation) }))
+    .filter(({ refusals }) => refusals.length > 0)
+  const whole = validation === 'strict' ? refused.length > 0 : refused.length === targets.length && !draft
+  if (whole && refused.length > 0)
+    throw invalid(refused.flatMap(({ target, refusals }) => refusals.map((refusal) => toProblem(refusal, target))))
 }
 
-async function requireDestinations(tx: Transaction, organisationId: string, ids: string[]): Promise<Destination[]> {
-  const found = await findDestinations(tx, organisationId, ids)
-  if (found.length < ids.length) throw notFound()
-  const off = found.filter(({ status }) => status === 'disabled' || status === 'revoked')
-  const [first] = off
-  if (first)
-    throw new AppError('connection_unavailable', 'A connection is switched off: reconnect it or choose another.', {
-      connection_id: first.id,
-      platform: first.platform,
-      connection_ids: off.map(({ id }) => id),
-    })
-  return found
+function toProblem({ path, message, limit, received }: Obstacle, { id, platform }: ProjectedTarget) {
+  return {
+    path,
+    message,
+    ...(limit !== null && { limit }),
+    ...(received !== null && { received }),
+    connection_id: id,
+    platform,
+  }
 }

@@ -1,55 +1,184 @@
-import { splitGraphemes } from 'unicode-segmenter/grapheme'
-import type { Platform } from '../platforms/platform.js'
-import type { Content } from './schema.js'
+import type { Piece, Platform } from '../platforms/platform.js'
+import { hasSubstance, type Content, type ResolvedContent } from './content.js'
+import { composeText } from './compose-text.js'
+import { findExcess, truncate } from './fit-text.js'
 
-/** An adaptation that was made, or a reason why none could be. */
+/** An adaptation that was made so that a platform can take a content. */
 export interface Adaptation {
-  code: 'text_truncated'
+  code: 'text_truncated' | 'parts_joined' | 'title_dropped' | 'link_dropped' | 'tags_dropped'
   path: string
   message: string
-  limit: number
-  received: number
-  unit: string
+  limit: number | null
+  received: number | null
+  unit: string | null
 }
 
-/** What a platform gets of a content, and what had to be changed for it. */
+/** Why a platform cannot take a content however it is adapted. */
+export interface Obstacle {
+  code: 'validation_failed' | 'unsupported_capability'
+  path: string
+  message: string
+  limit: number | null
+  received: number | null
+}
+
+/** What a platform gets of a content, and what had to be changed for it. Published in this order. */
 export interface Projected {
-  text: string
+  pieces: Piece[]
+  /** Of the first piece's text, as the platform counts. */
+  length: { count: number; max: number; unit: string }
+  settings: Record<string, unknown>
   adaptations: Adaptation[]
+  obstacles: Obstacle[]
 }
 
-const ELLIPSIS = '…'
+type Source = Pick<Content, 'text' | 'title' | 'link' | 'tags'>
 
-const countBytes = (text: string) => Buffer.byteLength(text, 'utf8')
-
-/** The one way from a content to what a platform gets: a text that is too long ends at the last whole grapheme that leaves room for an ellipsis.
- *  The same content always gives the same result, so what was checked is what is sent. */
-export function project(platform: Platform, { text }: Content): Projected {
-  const problem = findExcess(platform, text)
-  return problem ? { text: truncate(platform, text), adaptations: [problem] } : { text, adaptations: [] }
-}
-
-function findExcess({ name, accepts, count }: Platform, text: string): Adaptation | null {
-  const { max, unit, maxBytes } = accepts.text
-  const limits = [
-    { limit: max, received: count(text), unit },
-    { limit: maxBytes ?? Infinity, received: countBytes(text), unit: 'bytes' },
+/** The one way from a content to what a platform gets. The same content always gives the same result, so what was previewed and checked is what is sent. */
+export function project(platform: Platform, content: ResolvedContent): Projected {
+  const { max, unit } = platform.accepts.text
+  const { settings, obstacles } = readSettings(platform, content.settings)
+  const { post, parts, comment, joined } = arrange(platform, content)
+  const sources: [Piece['kind'], string, Source][] = [
+    ['post', 'content', post],
+    ...parts.map((part, at) => ['part', `content.parts.${at}`, part] as [Piece['kind'], string, Source]),
+    ...(comment ? [['comment', 'content.first_comment', comment] as [Piece['kind'], string, Source]] : []),
   ]
-  const over = limits.find(({ limit, received }) => received > limit)
-  if (!over) return null
-  const message = `${name} takes ${over.limit} ${over.unit} at the most; this text has ${over.received}`
-  return { code: 'text_truncated', path: 'content.text', message, ...over }
+  const made = sources.map(([kind, path, source]) => makePiece(platform, kind, { path, source }))
+  return {
+    pieces: made.map(({ piece }) => piece),
+    length: { count: platform.count(made[0]?.piece.text ?? ''), max, unit },
+    settings,
+    adaptations: [...joined, ...made.flatMap(({ adaptations }) => adaptations)],
+    obstacles: [...obstacles, ...made.flatMap(({ obstacle }) => obstacle ?? [])],
+  }
 }
 
-function truncate(platform: Platform, text: string): string {
-  const kept = [...splitGraphemes(text)]
-  const fits = (length: number) => findExcess(platform, `${kept.slice(0, length).join('')}${ELLIPSIS}`) === null
-  // The longest that fits; length only grows with graphemes, so halving finds it.
-  let [low, high] = [0, kept.length]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (fits(middle)) low = middle
-    else high = middle - 1
+function readSettings({ settings: schema, name }: Platform, sent: Record<string, unknown> | undefined) {
+  if (!sent) return { settings: {}, obstacles: [] }
+  const parsed = schema?.safeParse(sent)
+  if (parsed?.success) return { settings: parsed.data as Record<string, unknown>, obstacles: [] }
+  const problems = parsed?.error.issues.map(({ path, message }) => ({ path: ['settings', ...path].join('.'), message }))
+  const obstacles = (problems ?? [{ path: 'settings', message: `${name} has no settings` }]).map((problem) => ({
+    code: 'validation_failed' as const,
+    ...problem,
+    limit: null,
+    received: null,
+  }))
+  return { settings: {}, obstacles }
+}
+
+/** What stays a piece of its own on this platform; the rest is joined to the post with blank lines. */
+function arrange({ name, accepts }: Platform, { parts = [], first_comment: comment, ...post }: ResolvedContent) {
+  const threads = accepts.threads === true
+  const comments = accepts.firstComment === true
+  const loose = [...(threads ? [] : parts), ...(comments || !comment ? [] : [comment])]
+  const joined: Adaptation[] = [
+    ...(threads || parts.length === 0
+      ? []
+      : [joining('content.parts', `${name} has no threads: the parts are joined into one post`)]),
+    ...(comments || !comment
+      ? []
+      : [joining('content.first_comment', `${name} takes no first comment: it is joined to the post`)]),
+  ]
+  return {
+    post: loose.reduce<Source>(join, post),
+    parts: threads ? parts : [],
+    comment: comments && comment ? comment : null,
+    joined,
   }
-  return `${kept.slice(0, low).join('').trimEnd()}${ELLIPSIS}`
+}
+
+const joining = (path: string, message: string): Adaptation => ({
+  code: 'parts_joined',
+  path,
+  message,
+  limit: null,
+  received: null,
+  unit: null,
+})
+
+/** A link that the first has no place for stays in the text. */
+function join(first: Source, next: Source): Source {
+  const link = first.link ?? next.link
+  const lines = [first.text, next.title, next.text, first.link && next.link !== first.link ? next.link : undefined]
+  const text = lines.filter(Boolean).join('\n\n')
+  return {
+    ...first,
+    ...(text && { text }),
+    ...(link && { link }),
+    tags: [...new Set([...(first.tags ?? []), ...(next.tags ?? [])])],
+  }
+}
+
+function makePiece(platform: Platform, kind: Piece['kind'], { path, source }: { path: string; source: Source }) {
+  const { accepts, name } = platform
+  const { title = null, link = null, tags = [] } = source
+  const composed = composeText(platform, {
+    text: source.text ?? '',
+    link: accepts.link ? null : link,
+    tags: accepts.tags ? [] : tags,
+    path,
+  })
+  const titled = fitTitle(platform, title, path)
+  const piece: Piece = {
+    kind,
+    text: composed.text,
+    title: titled.title,
+    link: accepts.link ? link : null,
+    tags: accepts.tags ? tags.slice(0, accepts.tags.max) : [],
+  }
+  const spare = accepts.tags ? tags.length - piece.tags.length : 0
+  const adaptations = [
+    ...titled.adaptations,
+    ...composed.adaptations,
+    ...(spare > 0 ? [tooManyTags(platform, { path, limit: piece.tags.length, received: tags.length })] : []),
+  ]
+  const empty = !hasSubstance({
+    text: piece.text || undefined,
+    title: piece.title ?? undefined,
+    link: piece.link ?? undefined,
+  })
+  const obstacle: Obstacle | null = empty
+    ? {
+        code: 'unsupported_capability',
+        path,
+        message: `${name} can take nothing of what this holds; give it a text`,
+        limit: null,
+        received: null,
+      }
+    : null
+  return { piece, adaptations, obstacle }
+}
+
+function tooManyTags(
+  { name }: Platform,
+  { path, limit, received }: { path: string; limit: number; received: number },
+): Adaptation {
+  const message = `${name} takes ${limit} tags at the most; this has ${received}`
+  return { code: 'tags_dropped', path: `${path}.tags`, message, limit, received, unit: 'tags' }
+}
+
+/** A title for a platform that has them, shortened where it must be. */
+function fitTitle(
+  platform: Platform,
+  title: string | null,
+  path: string,
+): { title: string | null; adaptations: Adaptation[] } {
+  const { accepts, name } = platform
+  if (title === null) return { title, adaptations: [] }
+  const at = `${path}.title`
+  if (!accepts.title) {
+    const message = `${name} has no titles`
+    return {
+      title: null,
+      adaptations: [{ code: 'title_dropped', path: at, message, limit: null, received: null, unit: null }],
+    }
+  }
+  const { title: limit } = accepts
+  const excess = findExcess(platform, limit, title)
+  if (!excess) return { title, adaptations: [] }
+  const message = `${name} takes titles of ${excess.limit} ${excess.unit} at the most; this has ${excess.received}`
+  const cut = truncate((text) => findExcess(platform, limit, text) === null, title)
+  return { title: cut, adaptations: [{ code: 'text_truncated', path: at, message, ...excess }] }
 }

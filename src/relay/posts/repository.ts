@@ -1,11 +1,19 @@
-import type { Sql } from '../../db/client.js'
+import type { Caller } from '../../accounts/schema.js'
+import type { Json, Sql, Transaction } from '../../db/client.js'
 import { page, type Page, type PageQuery } from '../../db/page.js'
+import { ERRORS, notFound, type ErrorCode } from '../../errors.js'
+import { toLocal } from '../../time-zones.js'
+import { recordDeliveryEvents, recordPostEvent } from '../events/repository.js'
 import { findDeliveriesOfPosts } from '../deliveries/repository.js'
-import type { Delivery, DeliveryStatus, Warning } from '../deliveries/schema.js'
+import type { Delivery, DeliveryStatus } from '../deliveries/schema.js'
+import type { DueTime } from './due-time.js'
 import { rollUp } from './rules.js'
-import type { Content, Post, PostStatus } from './schema.js'
+import type { Post, PostStatus } from './schema.js'
 
-interface PostRow extends Pick<Post, 'id' | 'status' | 'content' | 'external_id' | 'validation' | 'created_by'> {
+interface PostRow extends Pick<
+  Post,
+  'id' | 'status' | 'content' | 'overrides' | 'external_id' | 'validation' | 'timezone' | 'created_by' | 'warnings'
+> {
   scheduled_at: Date | null
   created_at: Date
   updated_at: Date
@@ -13,63 +21,72 @@ interface PostRow extends Pick<Post, 'id' | 'status' | 'content' | 'external_id'
 }
 
 /** A post to be written, with what it is aimed at. */
-export interface NewPost {
-  id: string
-  content: Content
-  validation: Post['validation']
-  externalId: string | null
-  /** Its deliveries are due at `scheduledAt`, or now; those of a draft at no time. */
+export interface NewPost extends DueTime, Pick<Post, 'id' | 'content' | 'overrides' | 'validation' | 'warnings'> {
+  external_id?: string | undefined
+  /** The deliveries of a draft are due at no time. */
   draft: boolean
-  scheduledAt: Date | null
-  createdBy: Post['created_by']
 }
 
-/** A delivery to be written with it. */
-export interface NewDelivery {
-  id: string
+/** A delivery to be written with it; one with a `refusal` is rejected at once. */
+export interface NewDelivery extends Pick<Delivery, 'id' | 'platform' | 'handle' | 'overrides' | 'warnings'> {
   connectionId: string
-  platform: string
-  handle: string
-  warnings: Warning[]
+  contentHash: Buffer
+  refusal: { code: ErrorCode; message: string } | null
 }
 
 /** Writes a post and its deliveries. Now is the database's. */
 export async function insertPost(
   sql: Sql,
-  organisationId: string,
+  { organisationId, ...by }: Pick<Caller, 'organisationId' | 'kind' | 'id' | 'name'>,
   post: NewPost,
   deliveries: NewDelivery[],
 ): Promise<void> {
   const status = post.draft ? 'draft' : post.scheduledAt ? 'scheduled' : 'queued'
-  await sql`
-    insert into posts (id, organisation_id, status, external_id, content, validation, scheduled_at, created_by)
-    values (${post.id}, ${organisationId}, ${status}, ${post.externalId}, ${sql.json(post.content)}, ${post.validation},
-            ${post.scheduledAt}, ${sql.json(post.createdBy)})`
+  const createdBy = { kind: by.kind, id: by.id, name: by.name }
   const due = post.draft ? null : (post.scheduledAt ?? sql`now()`)
   await sql`
-    insert into deliveries (id, organisation_id, post_id, connection_id, platform, handle, warnings, due_at)
-    select d.id, ${organisationId}, ${post.id}, d."connectionId", d.platform, d.handle, d.warnings, ${due}::timestamptz
-      from jsonb_to_recordset(${sql.json(deliveries.map((delivery) => ({ ...delivery })))})
-        as d (id text, "connectionId" text, platform text, handle text, warnings jsonb)`
+    with post as (
+      insert into posts (id, organisation_id, status, external_id, content, overrides, validation, scheduled_at, timezone, warnings, created_by)
+      values (${post.id}, ${organisationId}, ${status}, ${post.external_id ?? null}, ${sql.json(post.content)}, ${sql.json(post.overrides as Json)},
+              ${post.validation}, ${post.scheduledAt}, ${post.timezone}, ${sql.json(post.warnings)}, ${sql.json(createdBy)})
+      returning id)
+    insert into deliveries (id, organisation_id, post_id, connection_id, platform, handle, overrides, warnings, content_hash, due_at,
+                            status, error_code, error, settled_at, told)
+    select d.id, ${organisationId}, post.id, d.connection_id, d.platform, d.handle, nullif(d.overrides, 'null'), d.warnings,
+           decode(d.content_hash, 'hex'), ${due}::timestamptz,
+           case when d.error_code is null then 'pending' else 'rejected' end, d.error_code, nullif(d.error, 'null'),
+           case when d.error_code is not null then now() end, d.error_code is null
+      from post, jsonb_to_recordset(${sql.json(deliveries.map(toRow) as Json)})
+        as d (id text, connection_id text, platform text, handle text, overrides jsonb, warnings jsonb, content_hash text,
+              error_code text, error jsonb)`
+}
+
+function toRow({ connectionId, contentHash, refusal, ...delivery }: NewDelivery) {
+  const error = refusal && {
+    message: refusal.message,
+    platform_message: null,
+    next_step: ERRORS[refusal.code].nextStep,
+  }
+  const hash = contentHash.toString('hex')
+  return { ...delivery, connection_id: connectionId, content_hash: hash, error_code: refusal?.code ?? null, error }
 }
 
 const shown = (sql: Sql) => sql`
-  id, status, external_id, content, validation, scheduled_at, created_by, created_at, updated_at, settled_at`
+  id, status, external_id, content, overrides, validation, scheduled_at, timezone, warnings, created_by, created_at, updated_at, settled_at`
 
 function present(row: PostRow, deliveries: Delivery[]): Post {
+  const { scheduled_at: at, timezone } = row
   return {
     ...row,
     source: 'api',
-    overrides: {},
-    scheduled_at: row.scheduled_at?.toISOString() ?? null,
-    timezone: null,
-    local_time: null,
+    scheduled_at: at?.toISOString() ?? null,
+    local_time: at && timezone ? toLocal(at, timezone) : null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     settled_at: row.settled_at?.toISOString() ?? null,
     approval: null,
     deliveries,
-    warnings: deliveries.flatMap(({ warnings }) => warnings),
+    warnings: [...row.warnings, ...deliveries.flatMap(({ warnings }) => warnings)],
   }
 }
 
@@ -81,13 +98,14 @@ async function withDeliveries(sql: Sql, rows: PostRow[]): Promise<Post[]> {
   return rows.map((row) => present(row, deliveries.get(row.id) ?? []))
 }
 
-/** One post with its deliveries; null when the organisation has none of that id. */
-export async function findPost(sql: Sql, organisationId: string, id: string): Promise<Post | null> {
-  const rows = await sql<
-    PostRow[]
-  >`select ${shown(sql)} from posts where organisation_id = ${organisationId} and id = ${id}`
-  const [post] = await withDeliveries(sql, rows)
-  return post ?? null
+/** One post with its deliveries; throws 404 when the organisation has none of that id. */
+export async function requirePost(sql: Sql, organisationId: string, id: string): Promise<Post> {
+  const [[row], deliveries] = await Promise.all([
+    sql<PostRow[]>`select ${shown(sql)} from posts where organisation_id = ${organisationId} and id = ${id}`,
+    findDeliveriesOfPosts(sql, [id]),
+  ])
+  if (!row) throw notFound()
+  return present(row, deliveries.get(id) ?? [])
 }
 
 /** Newest first, with their deliveries. */
@@ -113,25 +131,29 @@ export async function listPosts(
   return { rows: await withDeliveries(sql, read.rows), nextCursor: read.nextCursor }
 }
 
-/** Locks a post, after its deliveries; answers its status, null when the organisation has none of that id. */
-export async function lockPost(sql: Sql, organisationId: string, id: string): Promise<PostStatus | null> {
-  const [row] = await sql<{ status: PostStatus }[]>`
-    select status from posts where organisation_id = ${organisationId} and id = ${id} for update`
-  return row?.status ?? null
+/** A post as an action finds it, its row locked. */
+export interface LockedPost {
+  status: PostStatus
+  timezone: string | null
 }
 
-/** Makes what of a locked post is pending due now. */
-export async function releasePost(sql: Sql, id: string): Promise<void> {
-  await sql`update deliveries set due_at = now() where post_id = ${id} and status = 'pending'`
-  await sql`update posts set status = 'queued', scheduled_at = null, updated_at = now() where id = ${id}`
+/** Locks a post, after its deliveries; throws 404 when the organisation has none of that id. */
+export async function lockPost(sql: Sql, organisationId: string, id: string): Promise<LockedPost> {
+  const [row] = await sql<LockedPost[]>`
+    select status, timezone from posts where organisation_id = ${organisationId} and id = ${id} for update`
+  if (!row) throw notFound()
+  return row
 }
 
-/** Makes what of a locked post is pending due at a time. */
-export async function schedulePending(sql: Sql, id: string, due: Date): Promise<void> {
-  await sql`update deliveries set due_at = ${due} where post_id = ${id} and status = 'pending'`
+/** Makes what of a locked post is pending due at a time, the post then scheduled; or now, the post then queued. One that is being published stays so. */
+export async function makeDue(sql: Sql, id: string, { scheduledAt, timezone }: DueTime): Promise<void> {
+  const status = scheduledAt ? 'scheduled' : 'queued'
+  await sql`update deliveries set due_at = coalesce(${scheduledAt}, now()) where post_id = ${id} and status = 'pending'`
   await sql`
-    update posts set status = case when status = 'publishing' then status else 'scheduled' end, scheduled_at = ${due}, updated_at = now()
+    update posts set status = case when status = 'publishing' then status else ${status} end, scheduled_at = ${scheduledAt},
+                     timezone = ${timezone}, updated_at = now()
      where id = ${id}`
+  if (!scheduledAt) await tellRefusals(sql, id)
 }
 
 /** Takes failed deliveries of a locked post back: pending again, under a new generation. */
@@ -144,12 +166,33 @@ export async function requeueDeliveries(sql: Sql, postId: string, ids: string[])
   await sql`update posts set status = 'queued', settled_at = null, updated_at = now() where id = ${postId}`
 }
 
-/** Gives a post the status its deliveries add up to. Call it in the transaction that settled a delivery, after it: the lock on the post
- *  lets the last of several that settle at once see all the others. */
-export async function rollUpPost(sql: Sql, postId: string): Promise<void> {
-  await sql`select from posts where id = ${postId} for update`
-  const rows = await sql<{ status: DeliveryStatus }[]>`select status from deliveries where post_id = ${postId}`
+/** Ends a locked post that was never released; nothing is told of it. */
+export async function withdrawPost(sql: Sql, id: string): Promise<void> {
+  await sql`update posts set status = 'cancelled', settled_at = now(), updated_at = now() where id = ${id}`
+}
+
+/** Tells of the targets that were refused at acceptance, once their post is released (shapes.md 2, Roll-up). */
+export async function tellRefusals(sql: Sql, postId: string): Promise<void> {
+  const untold = await sql<{ id: string }[]>`
+    update deliveries set told = true where post_id = ${postId} and status = 'rejected' and not told returning id`
+  await recordDeliveryEvents(
+    sql,
+    untold.map(({ id }) => id),
+  )
+}
+
+/** Gives a post the status its deliveries add up to, and tells of it. Call it in the transaction that settled a delivery, after it: the lock on the
+ *  post lets the last of several that settle at once see all the others. */
+export async function rollUpPost(tx: Transaction, postId: string): Promise<void> {
+  const [, rows] = await Promise.all([
+    tx`select from posts where id = ${postId} for update`,
+    tx<{ status: DeliveryStatus; told: boolean }[]>`select status, told from deliveries where post_id = ${postId}`,
+  ])
+  if (rows.some(({ told }) => !told)) await tellRefusals(tx, postId)
   const status = rollUp(rows.map((row) => row.status))
   if (!status) return
-  await sql`update posts set status = ${status}, settled_at = now(), updated_at = now() where id = ${postId}`
+  await Promise.all([
+    tx`update posts set status = ${status}, settled_at = now(), updated_at = now() where id = ${postId}`,
+    status === 'cancelled' || recordPostEvent(tx, `post.${status}`, postId),
+  ])
 }

@@ -7,10 +7,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 /** How far ahead a post may be scheduled. */
 const FURTHEST_DAYS = 730
 
-/** When a post goes out: null is now, which a time up to a minute past also means. Answers why a time cannot be used instead of throwing. */
-export function readDueTime(scheduledAt: string | undefined, now: Date): { due: Date | null } | { problem: string } {
-  if (!scheduledAt) return { due: null }
-  const due = new Date(scheduledAt)
+/** Whether a post may be due then: null is now, which a time up to a minute past also means. Answers why a time cannot be used instead of throwing. */
+export function judgeDueTime(due: Date, now: Date): { due: Date | null } | { problem: string } {
   const aheadMs = due.getTime() - now.getTime()
   if (aheadMs < -MINUTE_MS) return { problem: 'is more than a minute past; leave it out to publish now' }
   if (aheadMs > FURTHEST_DAYS * DAY_MS) return { problem: `is more than ${FURTHEST_DAYS} days ahead` }
@@ -37,8 +35,16 @@ export function allowedActions(status: PostStatus): readonly PostAction[] {
   return ACTIONS[status]
 }
 
+/** Whether nothing of a post may have left yet. */
+export function isUnreleased(status: PostStatus): boolean {
+  return status === 'draft' || status === 'pending_approval' || status === 'scheduled'
+}
+
+/** How a post ends. */
+export type SettledStatus = Extract<PostStatus, 'published' | 'partial' | 'failed' | 'cancelled'>
+
 /** The status of a post once all its deliveries are final; null while one is not (shapes.md 2, Roll-up: skipped ones are ignored). */
-export function rollUp(deliveries: readonly DeliveryStatus[]): PostStatus | null {
+export function rollUp(deliveries: readonly DeliveryStatus[]): SettledStatus | null {
   if (!deliveries.every(isSettled)) return null
   const count = (...of: DeliveryStatus[]) => deliveries.filter((status) => of.includes(status)).length
   const succeeded = count('succeeded')

@@ -1,28 +1,42 @@
 import { z } from 'zod'
 import { idPattern } from '../../ids.js'
+import { isTimeZone, ScheduleNotice } from '../../time-zones.js'
 import { plainText } from '../../validation.js'
 import { Delivery, DeliveryStatus, Warning } from '../deliveries/schema.js'
+import { Content, Override } from './content.js'
 
 const instant = z.iso.datetime()
 
-export const Content = z.strictObject({
-  text: plainText.min(1, 'must not be empty').max(100_000),
-})
-export type Content = z.infer<typeof Content>
+const connectionId = z.string().regex(idPattern('conn'), 'must be the id of a connection')
 
-const scheduledAt = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 instant with an offset' })
+const Target = z.strictObject({ connection_id: connectionId, overrides: Override.optional() })
 
-/** The body of POST /v1/posts, as far as it is built: a field that nothing handles yet is an unknown one. */
-export const CreatePost = z.strictObject({
+const validation = z.enum(['strict', 'lenient']).default('lenient')
+
+/** What a post says and where to (shapes.md 1); the same for POST /v1/posts and its preview. */
+const aimFields = {
   content: Content,
-  connection_ids: z
-    .array(z.string().regex(idPattern('conn'), 'must be the id of a connection'))
-    .min(1)
-    .max(100),
-  validation: z.enum(['strict', 'lenient']).default('lenient'),
+  targets: z.array(Target).max(100).default([]),
+  connection_ids: z.array(connectionId).max(100).default([]),
+  platforms: z.array(z.string().max(100)).max(100).default([]),
+  overrides: z.record(z.string().max(100), Override).default({}),
+  validation,
+}
+
+export const PreviewPost = z.strictObject(aimFields)
+export type Aim = z.infer<typeof PreviewPost>
+
+/** An instant with an offset, or a wall clock. */
+const scheduledAt = z.string().max(50)
+const timezone = z.string().refine(isTimeZone, 'is not a time zone of the IANA database, such as Europe/Berlin')
+
+export const CreatePost = z.strictObject({
+  ...aimFields,
   scheduled_at: scheduledAt.optional(),
-  external_id: plainText.min(1).max(255).optional(),
+  timezone: timezone.optional(),
+  external_id: plainText({ max: 255 }).optional(),
   draft: z.boolean().default(false),
+  allow_duplicate: z.boolean().default(false),
 })
 export type CreatePost = z.infer<typeof CreatePost>
 
@@ -45,7 +59,7 @@ const postFields = {
   external_id: z.string().nullable(),
   source: z.string(),
   content: Content,
-  overrides: z.record(z.string(), z.unknown()),
+  overrides: z.record(z.string(), Override),
   validation: z.enum(['strict', 'lenient']),
   scheduled_at: instant.nullable(),
   timezone: z.string().nullable(),
@@ -63,7 +77,14 @@ const postFields = {
 export const Post = z.strictObject(postFields).meta({ id: 'Post' })
 export type Post = z.infer<typeof Post>
 
-export const SchedulePost = z.strictObject({ scheduled_at: scheduledAt })
+/** The answer to POST: the post, and what a change of clocks did to its time. */
+export const AcceptedPost = z
+  .strictObject({ ...postFields, schedule_notice: ScheduleNotice.nullable() })
+  .meta({ id: 'AcceptedPost' })
+export type AcceptedPost = z.infer<typeof AcceptedPost>
+
+export const SchedulePost = z.strictObject({ scheduled_at: scheduledAt, timezone: timezone.optional() })
+export type SchedulePost = z.infer<typeof SchedulePost>
 
 /** A delivery that an action left alone, and why. */
 export const Skip = z
@@ -75,7 +96,7 @@ export const PublishedPost = z
   .strictObject({ ...postFields, queued: z.array(z.string()), skipped: z.array(Skip) })
   .meta({ id: 'PublishedPost' })
 export const ScheduledPost = z
-  .strictObject({ ...postFields, schedule_notice: z.null(), skipped: z.array(Skip) })
+  .strictObject({ ...postFields, schedule_notice: ScheduleNotice.nullable(), skipped: z.array(Skip) })
   .meta({ id: 'ScheduledPost' })
 export const RetriedPost = z
   .strictObject({ ...postFields, requeued: z.array(z.string()), skipped: z.array(Skip) })
@@ -90,3 +111,43 @@ export const CancelledPost = z
   })
   .meta({ id: 'CancelledPost' })
 export type CancelledPost = z.infer<typeof CancelledPost>
+
+const number = z.int().nullable()
+
+/** What one target would get of a post, and why it would not (shapes.md 3). */
+export const PreviewedTarget = z
+  .strictObject({
+    connection_id: z.string(),
+    platform: z.string(),
+    handle: z.string(),
+    ok: z.boolean(),
+    text: z.string(),
+    title: z.string().nullable(),
+    link: z.string().nullable(),
+    tags: z.array(z.string()),
+    parts: z.array(
+      z.strictObject({
+        text: z.string(),
+        title: z.string().nullable(),
+        link: z.string().nullable(),
+        tags: z.array(z.string()),
+      }),
+    ),
+    first_comment: z.strictObject({ text: z.string() }).nullable(),
+    media: z.array(z.never()),
+    media_not_taken: z.array(z.never()),
+    length: z.strictObject({ count: z.int(), max: z.int(), unit: z.string() }),
+    warnings: z.array(Warning),
+    errors: z.array(
+      z.strictObject({ code: z.string(), path: z.string(), message: z.string(), limit: number, received: number }),
+    ),
+    unverified_media: z.array(z.never()),
+  })
+  .meta({ id: 'PreviewedTarget' })
+export type PreviewedTarget = z.infer<typeof PreviewedTarget>
+
+/** `warnings` are those of the whole post. */
+export const PreviewedPost = z
+  .strictObject({ ok: z.boolean(), targets: z.array(PreviewedTarget), warnings: z.array(Warning) })
+  .meta({ id: 'PreviewedPost' })
+export type PreviewedPost = z.infer<typeof PreviewedPost>

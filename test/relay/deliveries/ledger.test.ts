@@ -16,26 +16,19 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 const sql = () => database.sql
-const succeeded = { kind: 'succeeded', published: { remoteId: '1', remoteUrl: 'http://x/1' } } as const
+const part = (clientKey: string, number = 0) => ({ number, clientKey })
+const published = { remoteId: '1', remoteUrl: 'http://x/1' }
+const succeeded = { kind: 'taken', part: 0, published, more: false } as const
 const accepted = { state: 'accepted', code: null, httpStatus: null, platformMessage: null, lookUp: null } as const
 
 async function aDelivery({ dueIn = '-1 hour' } = {}) {
   const [postId, deliveryId] = [newId('post'), newId('dlv')]
-  const createdBy = { kind: 'key', id: 'key_1', name: 'test' } as const
-  await insertPost(
-    sql(),
-    organisationId,
-    {
-      id: postId,
-      content: { text: 'x' },
-      validation: 'lenient',
-      draft: false,
-      externalId: null,
-      scheduledAt: null,
-      createdBy,
-    },
-    [{ id: deliveryId, connectionId: newId('conn'), platform: 'sandbox', handle: 'x', warnings: [] }],
-  )
+  const by = { organisationId, kind: 'key', id: 'key_1', name: 'test' } as const
+  const post = { id: postId, content: { text: 'x' }, overrides: {}, validation: 'lenient', draft: false } as const
+  const delivery = { id: deliveryId, connectionId: newId('conn'), platform: 'sandbox', handle: 'x', overrides: null }
+  await insertPost(sql(), by, { ...post, scheduledAt: null, timezone: null, warnings: [] }, [
+    { ...delivery, warnings: [], contentHash: Buffer.alloc(32), refusal: null },
+  ])
   await sql()`update deliveries set due_at = now() + ${dueIn}::interval where id = ${deliveryId}`
   return { postId, run: { deliveryId, generation: 1 } }
 }
@@ -47,28 +40,28 @@ const outbox = (id: string) => sql()<{ command: string; workflow_id: string }[]>
 
 test('only one of two workers takes a pending delivery', async () => {
   const { run } = await aDelivery()
-  const claims = await Promise.all([claimDelivery(sql(), run, 'a'), claimDelivery(sql(), run, 'b')])
+  const claims = await Promise.all([claimDelivery(sql(), run, part('a')), claimDelivery(sql(), run, part('b'))])
   expect(claims.filter(Boolean)).toHaveLength(1)
 })
 
 test('the client key of the first claim is kept in every later one', async () => {
   const { run } = await aDelivery()
-  const first = await claimDelivery(sql(), run, 'first')
+  const first = await claimDelivery(sql(), run, part('first'))
   await recordOutcome(
     sql(),
-    { deliveryId: run.deliveryId, attempt: 1 },
+    { deliveryId: run.deliveryId, number: 1 },
     { ...accepted, state: 'not_sent' },
     { kind: 'waiting', inMs: 0, code: null, reason: null },
   )
-  const second = await claimDelivery(sql(), run, 'second')
+  const second = await claimDelivery(sql(), run, part('second'))
   expect([first?.clientKey, second?.clientKey, second?.attempt]).toEqual(['first', 'first', 2])
 })
 
 test('a delivery that is not due, or of another generation, is not taken', async () => {
   const later = await aDelivery({ dueIn: '1 minute' })
-  expect(await claimDelivery(sql(), later.run, 'k')).toBeNull()
+  expect(await claimDelivery(sql(), later.run, part('k'))).toBeNull()
   const { run } = await aDelivery()
-  expect(await claimDelivery(sql(), { ...run, generation: 2 }, 'k')).toBeNull()
+  expect(await claimDelivery(sql(), { ...run, generation: 2 }, part('k'))).toBeNull()
   expect(await readRun(sql(), { ...run, generation: 2 })).toBeNull()
 })
 
@@ -76,7 +69,7 @@ test('a cancel and a claim at once: one of them wins, never both', async () => {
   for (let round = 0; round < 20; round++) {
     const { postId, run } = await aDelivery()
     const [claim, cancelled] = await Promise.all([
-      claimDelivery(sql(), run, 'k'),
+      claimDelivery(sql(), run, part('k')),
       cancelPending(sql(), organisationId, { postId }),
     ])
     expect(Number(claim !== null) + cancelled.length).toBe(1)
@@ -86,20 +79,20 @@ test('a cancel and a claim at once: one of them wins, never both', async () => {
 
 test('an attempt is marked as sent once, and not after its run was overtaken', async () => {
   const { run } = await aDelivery()
-  await claimDelivery(sql(), run, 'k')
+  await claimDelivery(sql(), run, part('k'))
   expect(await markSent(sql(), run, 1)).toBe(true)
   expect(await markSent(sql(), run, 1)).toBe(false)
 
   const overtaken = await aDelivery()
-  await claimDelivery(sql(), overtaken.run, 'k')
+  await claimDelivery(sql(), overtaken.run, part('k'))
   await rearmDelivery(sql(), overtaken.run)
   expect(await markSent(sql(), overtaken.run, 1)).toBe(false)
 })
 
 test('the first word about an attempt stands', async () => {
   const { run } = await aDelivery()
-  await claimDelivery(sql(), run, 'k')
-  const attempt = { deliveryId: run.deliveryId, attempt: 1 }
+  await claimDelivery(sql(), run, part('k'))
+  const attempt = { deliveryId: run.deliveryId, number: 1 }
   expect(await recordOutcome(sql(), attempt, accepted, succeeded)).toBe(true)
   const late = {
     kind: 'settled',
@@ -121,9 +114,9 @@ test('two deliveries of a post that settle at the same moment still settle the p
       insert into deliveries (id, organisation_id, post_id, connection_id, platform, handle, due_at)
       values (${other}, ${organisationId}, ${postId}, 'conn_other', 'sandbox', 'y', now())`
     const runs = [run, { deliveryId: other, generation: 1 }]
-    await Promise.all(runs.map((each) => claimDelivery(sql(), each, 'k')))
+    await Promise.all(runs.map((each) => claimDelivery(sql(), each, part('k'))))
     await Promise.all(
-      runs.map(({ deliveryId }) => recordOutcome(sql(), { deliveryId, attempt: 1 }, accepted, succeeded)),
+      runs.map(({ deliveryId }) => recordOutcome(sql(), { deliveryId, number: 1 }, accepted, succeeded)),
     )
     const [post] = await sql()<{ status: string }[]>`select status from posts where id = ${postId}`
     expect(post?.status).toBe('published')
@@ -138,8 +131,8 @@ test('re-arming gives a new generation once, with its start in the same transact
   ])
 
   const settled = await aDelivery()
-  await claimDelivery(sql(), settled.run, 'k')
-  await recordOutcome(sql(), { deliveryId: settled.run.deliveryId, attempt: 1 }, accepted, succeeded)
+  await claimDelivery(sql(), settled.run, part('k'))
+  await recordOutcome(sql(), { deliveryId: settled.run.deliveryId, number: 1 }, accepted, succeeded)
   await rearmDelivery(sql(), settled.run)
   expect(await outbox(settled.run.deliveryId)).toEqual([])
 })

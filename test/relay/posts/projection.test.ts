@@ -1,16 +1,25 @@
 import { bluesky } from '../../../src/relay/platforms/bluesky.js'
 import { countGraphemes } from 'unicode-segmenter/grapheme'
+import type { ResolvedContent } from '../../../src/relay/posts/content.js'
 import { project } from '../../../src/relay/posts/projection.js'
+
+const projectText = (content: ResolvedContent) => {
+  const { pieces, adaptations } = project(bluesky, content)
+  return { text: pieces[0]!.text, adaptations }
+}
 
 const family = '👨‍👩‍👧‍👦' // one grapheme, 25 bytes
 
 test('a text at both limits stays as it is', () => {
-  expect(project(bluesky, { text: 'x'.repeat(300) })).toEqual({ text: 'x'.repeat(300), adaptations: [] })
+  expect(project(bluesky, { text: 'x'.repeat(300) })).toMatchObject({
+    pieces: [{ kind: 'post', text: 'x'.repeat(300) }],
+    adaptations: [],
+  })
   expect(project(bluesky, { text: family.repeat(120) }).adaptations).toEqual([]) // 3,000 bytes
 })
 
 test('301 graphemes end in an ellipsis at 300, with a warning that counts them', () => {
-  const { text, adaptations } = project(bluesky, { text: 'é'.normalize('NFD').repeat(301) })
+  const { text, adaptations } = projectText({ text: 'é'.normalize('NFD').repeat(301) })
   expect(countGraphemes(text)).toBe(300)
   expect(text.endsWith('…')).toBe(true)
   expect(adaptations).toEqual([
@@ -27,7 +36,7 @@ test('301 graphemes end in an ellipsis at 300, with a warning that counts them',
 
 test('3,001 bytes are cut at the border of a grapheme', () => {
   const text = `${family.repeat(120)}x`
-  const projected = project(bluesky, { text })
+  const projected = projectText({ text })
   expect(projected.adaptations).toMatchObject([{ limit: 3_000, received: 3_001, unit: 'bytes' }])
   expect(projected.text).toBe(`${family.repeat(119)}…`)
 })
@@ -39,8 +48,8 @@ test('the same content always gives the same text, and an adapted text needs no 
       { length: 40 + seed * 2 },
       (_, at) => words[(at * seed * 7 + (at ^ seed)) % words.length],
     ).join('')
-    const first = project(bluesky, { text })
-    expect(project(bluesky, { text }).text).toBe(first.text)
+    const first = projectText({ text })
+    expect(projectText({ text }).text).toBe(first.text)
     expect(project(bluesky, { text: first.text }).adaptations).toEqual([])
     expect(first.adaptations.length > 0).toBe(first.text !== text)
   }

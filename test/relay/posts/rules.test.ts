@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../../src/relay/deliveries/schema.js'
-import { readDueTime, rollUp } from '../../../src/relay/posts/rules.js'
+import { judgeDueTime, rollUp } from '../../../src/relay/posts/rules.js'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 
@@ -21,7 +21,6 @@ test.each<[DeliveryStatus[], string | null]>([
 })
 
 test.each([
-  [undefined, { due: null }],
   ['2026-03-01T12:00:00Z', { due: null }],
   ['2026-03-01T11:59:00Z', { due: null }],
   ['2026-03-01T11:58:59.999Z', { problem: expect.stringContaining('past') }],
@@ -29,5 +28,5 @@ test.each([
   ['2028-02-29T12:00:00Z', { due: new Date('2028-02-29T12:00:00Z') }],
   ['2028-02-29T12:00:00.001Z', { problem: expect.stringContaining('730 days') }],
 ])('scheduled_at %s', (scheduledAt, expected) => {
-  expect(readDueTime(scheduledAt, now)).toEqual(expected)
+  expect(judgeDueTime(new Date(scheduledAt), now)).toEqual(expected)
 })
