@@ -19,7 +19,8 @@ export async function previewPost(
   return { ok, targets: previewed, warnings }
 }
 
-function previewTarget(target: ProjectedTarget, { validation }: Aim): PreviewedTarget {
+/** One target of a preview. */
+export function previewTarget(target: ProjectedTarget, { validation }: Aim): PreviewedTarget {
   const { id, platform, handle, pieces, adaptations, length } = target
   const errors = refusalsOf(target, validation)
   const ofKind = (kind: Piece['kind']) => pieces.filter((piece) => piece.kind === kind)
