@@ -184,15 +184,18 @@ export async function tellRefusals(sql: Sql, postId: string): Promise<void> {
 /** Gives a post the status its deliveries add up to, and tells of it. Call it in the transaction that settled a delivery, after it: the lock on the
  *  post lets the last of several that settle at once see all the others. */
 export async function rollUpPost(tx: Transaction, postId: string): Promise<void> {
+  // `execute` sends a statement now, so that the next goes behind it without waiting for its answer.
   const [, rows] = await Promise.all([
-    tx`select from posts where id = ${postId} for update`,
-    tx<{ status: DeliveryStatus; told: boolean }[]>`select status, told from deliveries where post_id = ${postId}`,
+    tx`select from posts where id = ${postId} for update`.execute(),
+    tx<
+      { status: DeliveryStatus; told: boolean }[]
+    >`select status, told from deliveries where post_id = ${postId}`.execute(),
   ])
   if (rows.some(({ told }) => !told)) await tellRefusals(tx, postId)
   const status = rollUp(rows.map((row) => row.status))
   if (!status) return
   await Promise.all([
-    tx`update posts set status = ${status}, settled_at = now(), updated_at = now() where id = ${postId}`,
+    tx`update posts set status = ${status}, settled_at = now(), updated_at = now() where id = ${postId}`.execute(),
     status === 'cancelled' || recordPostEvent(tx, `post.${status}`, postId),
   ])
 }

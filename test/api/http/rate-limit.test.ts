@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 test('every answer to a key carries its window, errors too; over it: 429 with Retry-After', async () => {
-  const tenant = await app.tenant(undefined, { requestsPerMinute: 20 })
+  const tenant = await app.tenant(undefined, { limits: { requests_per_minute: 20 } })
   const answers = []
   for (let at = 0; at < 50; at++) answers.push(await tenant.call('GET', at % 2 ? '/v1/posts' : '/v1/posts/nothing'))
   for (const { headers } of answers) {
