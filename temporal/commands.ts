@@ -1,6 +1,6 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { defineSearchAttributeKey } from '@temporalio/common'
-import type { DeliveryCommand, DeliveryLine, OutboxLine } from '../src/outbox/outbox.js'
+import type { DeliveryCommand, OutboxLine } from '../src/outbox/outbox.js'
 import type { DeliveryRun } from '../src/relay/deliveries/schema.js'
 import type { deliverPost } from '../workflows/relay/deliver-post.js'
 import { SEARCH_ATTRIBUTES } from './task-queues.js'
@@ -23,23 +23,21 @@ const [organisationId, postId, platform, connectionId] = SEARCH_ATTRIBUTES.map((
 
 /** Carries out one line. Every command may be repeated: what was done already is success. */
 export async function carryOut(commander: Commander, line: OutboxLine): Promise<void> {
-  await COMMANDS[line.command](commander, line.workflow_id, line.args)
+  await COMMANDS[line.command](commander, line)
 }
 
-const COMMANDS: Record<
-  DeliveryCommand,
-  (commander: Commander, workflowId: string, line: DeliveryLine) => Promise<void>
-> = {
+const COMMANDS: Record<DeliveryCommand, (commander: Commander, line: OutboxLine) => Promise<void>> = {
   start_delivery: startDelivery,
   poke_delivery: pokeDelivery,
   cancel_delivery: cancelDelivery,
 }
 
-async function startDelivery(commander: Commander, workflowId: string, line: DeliveryLine): Promise<void> {
-  const startDelay = Math.max(0, Date.parse(line.dueAt) - Date.now())
+async function startDelivery(commander: Commander, line: OutboxLine): Promise<void> {
+  // By the database's clock: this process's own may be wrong.
+  const startDelay = Math.ceil(line.due_in_ms ?? 0)
   try {
     await commander.client.workflow.start(DELIVER_POST, {
-      ...runOptions(commander, workflowId, line),
+      ...runOptions(commander, line),
       ...(startDelay > 0 && { startDelay }),
     })
   } catch (error) {
@@ -48,19 +46,19 @@ async function startDelivery(commander: Commander, workflowId: string, line: Del
 }
 
 /** Wakes a run inside its delay, starts a missing one; one that has closed without settling its delivery is re-armed. */
-async function pokeDelivery(commander: Commander, workflowId: string, line: DeliveryLine): Promise<void> {
+async function pokeDelivery(commander: Commander, line: OutboxLine): Promise<void> {
   try {
     await commander.client.workflow.signalWithStart(DELIVER_POST, {
-      ...runOptions(commander, workflowId, line),
+      ...runOptions(commander, line),
       signal: DELIVERY_CHANGED,
     })
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-    await commander.rearm({ deliveryId: line.deliveryId, generation: line.generation })
+    await commander.rearm({ deliveryId: line.args.deliveryId, generation: line.args.generation })
   }
 }
 
-async function cancelDelivery({ client }: Commander, workflowId: string): Promise<void> {
+async function cancelDelivery({ client }: Commander, { workflow_id: workflowId }: OutboxLine): Promise<void> {
   try {
     await client.workflow.getHandle(workflowId).cancel()
   } catch (error) {
@@ -69,7 +67,7 @@ async function cancelDelivery({ client }: Commander, workflowId: string): Promis
   }
 }
 
-function runOptions({ taskQueue }: Commander, workflowId: string, line: DeliveryLine) {
+function runOptions({ taskQueue }: Commander, { workflow_id: workflowId, args: line }: OutboxLine) {
   const run: DeliveryRun = { deliveryId: line.deliveryId, generation: line.generation }
   const values = [line.organisationId, line.postId, line.platform, line.connectionId]
   const keys = [organisationId, postId, platform, connectionId]

@@ -22,6 +22,8 @@ export interface OutboxLine {
   command: DeliveryCommand
   workflow_id: string
   args: DeliveryLine
+  /** Milliseconds until the delivery is due, by the database's clock; null when it has no time. */
+  due_in_ms: number | null
   tries: number
 }
 
@@ -51,7 +53,8 @@ export async function takeLines(
         where o.next_try_at <= now()
           and not exists (select from outbox e where e.workflow_id = o.workflow_id and e.id < o.id)
         order by o.next_try_at, o.id limit ${limit} for update of o skip locked)
-    returning id, command, workflow_id, args, tries`
+    returning id, command, workflow_id, args, tries,
+              (extract(epoch from (args ->> 'dueAt')::timestamptz - now()) * 1000)::float8 as due_in_ms`
 }
 
 /** Removes lines that were carried out. */
