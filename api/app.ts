@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import express, { type Express } from 'express'
 import { notFound } from '../src/errors.js'
+import { statusOf } from '../src/operations/readiness.js'
 import type { ApiContext } from './context.js'
 import { answerErrors } from './http/errors.js'
 import { mountRoutes } from './http/mount.js'
@@ -20,6 +21,11 @@ export function createApp(context: ApiContext): Express {
   const document = describeRoutes(relayRoutes)
   app.get('/v1/openapi.json', (_request, response) => void response.json(document))
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }))
+  app.get('/readyz', async (_request, response) => {
+    const answer = await context.readiness.answer()
+    const { code, headers } = statusOf(answer)
+    response.status(code).set(headers).json(answer)
+  })
   if (context.config.sandboxUrl) app.use('/sandbox', createSandbox(context))
   mountRoutes(app, context, relayRoutes)
   app.use(() => {

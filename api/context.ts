@@ -4,6 +4,7 @@ import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
 import type { OnlyOnce } from './http/idempotency.js'
 import type { RateLimiter } from './http/rate-limit.js'
+import type { Readiness } from '../src/operations/readiness.js'
 import type { Gateway } from '../src/relay/connections/reach-account.js'
 
 /** What every request of this process may use. */
@@ -16,6 +17,7 @@ export interface ApiContext {
   rateLimiter: RateLimiter
   onlyOnce: OnlyOnce
   relayLoop: { nudge(): void }
+  readiness: Readiness
   crash: Crash
   log: Log
 }

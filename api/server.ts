@@ -1,10 +1,11 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { readConfig } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createLog } from '../src/log.js'
+import { startOperatorServer } from '../src/operations/operator-server.js'
+import { DatabaseProbe } from '../src/operations/probe.js'
+import { Readiness } from '../src/operations/readiness.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
@@ -15,6 +16,11 @@ import { publishQueue } from '../temporal/task-queues.js'
 import { createApp } from './app.js'
 import { OnlyOnce } from './http/idempotency.js'
 import { RateLimiter } from './http/rate-limit.js'
+import { startHttpServer } from './http/server.js'
+
+/** What is under way when the api has stopped listening may take this long, and then loops and pools the rest. */
+const LAST_REQUESTS_MS = 25_000
+const LAST_THINGS_MS = 15_000
 
 await runProcess(async () => {
   const config = readConfig(process.env)
@@ -24,6 +30,16 @@ await runProcess(async () => {
   const sandboxDatabase = connectDatabase({ url: config.databaseUrl, name: 'sandbox', max: 5 })
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'api renewals', max: 5 })
   const temporal = createTemporalClient(config.temporal)
+  const probe = new DatabaseProbe({ url: config.databaseUrl, name: 'api probe' })
+  const readiness = new Readiness(
+    {
+      database: { ask: () => probe.ping(), needed: true },
+      // Posts are accepted while Temporal is away.
+      temporal: { ask: () => temporal.ping(), needed: false },
+    },
+    log,
+  )
+  const operators = await startOperatorServer({ at: config.metrics, readiness })
   const commander = {
     client: temporal.client,
     taskQueue: publishQueue(config),
@@ -40,24 +56,24 @@ await runProcess(async () => {
     rateLimiter: new RateLimiter(database),
     onlyOnce: new OnlyOnce(database),
     relayLoop,
+    readiness,
     crash: armCrashPoint(config.crash),
     log,
   })
-  const server = createServer(app)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(config.port, config.host, resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  log.info({ host: config.host, port }, 'api.listening')
+  const server = await startHttpServer(app, config)
+  log.info({ host: config.host, port: server.port, metrics_port: operators.port }, 'api.listening')
 
   return {
-    facts: { port },
+    facts: { port: server.port, metricsPort: operators.port },
+    stopWithinMs: config.drainMs + LAST_REQUESTS_MS + LAST_THINGS_MS,
     async stop() {
-      server.closeIdleConnections()
-      await new Promise((resolve) => server.close(resolve))
+      readiness.drain()
+      log.info({ drain_ms: config.drainMs }, 'api.draining')
+      await server.stop({ drainMs: config.drainMs, lastMs: LAST_REQUESTS_MS })
       await Promise.all([relayLoop.stop(), sweep.stop()])
       const pools = [database, sandboxDatabase, renewals]
-      await Promise.all([...pools.map((pool) => pool.end({ timeout: 5 })), temporal.close()])
+      await Promise.all([...pools.map((pool) => pool.end({ timeout: 5 })), temporal.close(), probe.end()])
+      await operators.stop()
     },
   }
 })

@@ -5,6 +5,10 @@ import { CRASH_POINTS, CRASH_SIGNALS } from './crash-points.js'
 export const DEV_ONLY_PEPPER = 'dev-only-pepper'
 const DEV_ONLY_KEY_ENCRYPTION_KEYS = `dev-only:${Buffer.from('dev-only-key-encryption-key-0001').toString('base64')}`
 
+/** The port of each process for operators where METRICS_PORT says none: both may run on one machine. */
+const API_METRICS_PORT = 9464
+export const WORKER_METRICS_PORT = 9465
+
 const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback)
 const port = z.coerce.number().int().min(0).max(65535)
 
@@ -25,6 +29,11 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(8080),
+  /** Where operators look: metrics, health, readiness. */
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  METRICS_PORT: port.optional(),
+  /** How long an api that was asked to end goes on serving while whoever sends it requests notices. */
+  DRAIN_MS: milliseconds(5_000),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
@@ -62,8 +71,8 @@ const Environment = z.object({
   SWEEP_OVERDUE_MS: milliseconds(120_000),
 })
 
-/** Reads the environment once and freezes it. Throws one Error that names every variable that is missing or wrong, and what it must be. */
-export function readConfig(environment: NodeJS.ProcessEnv) {
+/** Reads the environment once and freezes it; `metricsPort` counts where METRICS_PORT is not set. Throws one Error that names every variable that is missing or wrong, and what it must be. */
+export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_METRICS_PORT } = {}) {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const parsed = Environment.safeParse(present)
   if (!parsed.success) {
@@ -76,6 +85,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     logLevel: env.LOG_LEVEL,
     host: env.HOST,
     port: env.PORT,
+    metrics: Object.freeze({ host: env.METRICS_HOST, port: env.METRICS_PORT ?? metricsPort }),
+    drainMs: env.DRAIN_MS,
     databaseUrl: env.DATABASE_URL,
     temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
     taskQueueSuffix: env.TASK_QUEUE_SUFFIX,

@@ -2,16 +2,20 @@
 interface Running {
   facts: Record<string, unknown>
   stop(): Promise<void>
+  /** After this long an end in good order is given up. */
+  stopWithinMs: number
 }
 
 /** Starts a process and ends it in good order on SIGTERM, SIGINT, or when the parent that started it over IPC is gone.
- *  A start that fails prints its one sentence and exits with 1. */
+ *  A start that fails prints its one sentence and exits with 1, as does an end that takes too long. */
 export async function runProcess(start: () => Promise<Running>): Promise<void> {
   const running = await start().catch((error: unknown) => fail(error))
   let stopping = false
   const stop = () => {
     if (stopping) return
     stopping = true
+    const seconds = running.stopWithinMs / 1000
+    setTimeout(() => fail(new Error(`Did not end in good order within ${seconds} s.`)), running.stopWithinMs).unref()
     running.stop().then(() => process.exit(0), fail)
   }
   process.once('SIGTERM', stop).once('SIGINT', stop)
@@ -22,13 +26,6 @@ export async function runProcess(start: () => Promise<Running>): Promise<void> {
 }
 
 function fail(error: unknown): never {
-  process.stderr.write(`${error instanceof Error ? describe(error) : String(error)}\n`)
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(1)
-}
-
-function describe(error: Error): string {
-  const { code, port } = error as NodeJS.ErrnoException & { port?: number }
-  return code === 'EADDRINUSE'
-    ? `Port ${port} is already in use; nothing was started. Stop what uses it, or set PORT to another one (0 picks a free one).`
-    : error.message
 }

@@ -2,11 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { createDeliveryActivities } from '../activities/relay/deliveries.js'
-import { readConfig, type Config } from '../src/config.js'
+import { readConfig, WORKER_METRICS_PORT, type Config } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createLog, type Log } from '../src/log.js'
+import { startOperatorServer } from '../src/operations/operator-server.js'
+import { DatabaseProbe } from '../src/operations/probe.js'
+import { Readiness } from '../src/operations/readiness.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
@@ -17,9 +20,11 @@ import { publishQueue } from './task-queues.js'
 
 const PUBLISH_SLOTS = 100
 const CACHED_RUNS = 500
+/** What is still under way after its grace gets this long to heed its cancellation, and then loops and pools as long again. */
+const LAST_THINGS_MS = 5_000
 
 await runProcess(async () => {
-  const config = readConfig(process.env)
+  const config = readConfig(process.env, { metricsPort: WORKER_METRICS_PORT })
   const log = createLog({ name: 'worker', level: config.logLevel })
   // Shutdown is ours (runProcess): the runtime's own signal handlers would race it.
   Runtime.install({
@@ -36,8 +41,23 @@ await runProcess(async () => {
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
   const sweep = startSweep({ database, sweep: config.sweep, log })
 
+  let worker: Worker | null = null
+  const probe = new DatabaseProbe({ url: config.databaseUrl, name: 'worker probe' })
+  const readiness = new Readiness(
+    {
+      database: { ask: () => probe.ping(), needed: true },
+      temporal: { ask: () => temporal.ping(), needed: true },
+      worker: { ask: async () => requireRunning(worker), needed: true },
+    },
+    log,
+  )
+  // Before Temporal is there: while the worker waits for it, its probes say so.
+  const operators = await startOperatorServer({ at: config.metrics, readiness })
+
   const connection = await connectWhenUp(config.temporal.address, log)
-  const worker = await Worker.create({
+  // Longer than a call may take, so that an orderly stop never leaves one unknown.
+  const shutdownGraceTime = config.pace.callTimeoutMs + config.pace.callGraceMs
+  const created = await Worker.create({
     connection,
     namespace: config.temporal.namespace,
     taskQueue,
@@ -50,30 +70,42 @@ await runProcess(async () => {
     }),
     maxConcurrentActivityTaskExecutions: PUBLISH_SLOTS,
     maxCachedWorkflows: CACHED_RUNS,
-    // Longer than a call may take, so that an orderly stop never leaves one unknown.
-    shutdownGraceTime: config.pace.callTimeoutMs + config.pace.callGraceMs,
+    shutdownGraceTime,
+    shutdownForceTime: shutdownGraceTime + LAST_THINGS_MS,
   })
-  const running = worker.run()
+  worker = created
+  const running = created.run()
   running.catch((error: unknown) => {
     log.fatal({ error }, 'worker.ended')
     process.exit(1)
   })
-  log.info({ task_queue: taskQueue }, 'worker.polling')
+  log.info({ task_queue: taskQueue, metrics_port: operators.port }, 'worker.polling')
 
   return {
-    facts: {},
+    facts: { metricsPort: operators.port },
+    stopWithinMs: shutdownGraceTime + 2 * LAST_THINGS_MS,
     async stop() {
-      worker.shutdown()
+      readiness.drain()
+      log.info('worker.draining')
+      created.shutdown()
       await running
       await Promise.all([relayLoop.stop(), sweep.stop()])
       await Promise.all([
         connection.close(),
         temporal.close(),
+        probe.end(),
         ...[database, renewals].map((pool) => pool.end({ timeout: 5 })),
       ])
+      await operators.stop()
     },
   }
 })
+
+/** Throws unless the Temporal Worker polls. */
+function requireRunning(worker: Worker | null): void {
+  const state = worker?.getState() ?? 'not yet created'
+  if (state !== 'RUNNING') throw new Error(`The worker is ${state}`)
+}
 
 function workflowsOf({ workflowBundle }: Config) {
   return workflowBundle

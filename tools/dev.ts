@@ -19,13 +19,15 @@ async function runUntilStopped(stack: Stack): Promise<void> {
 
 try {
   const stack = await startStack({ dataDir, report: (line) => void process.stdout.write(`${line}\n`) })
-  const { api, temporal_ui, relay_api_key } = stack.facts
+  const { facts, operators } = stack
+  const { api, temporal_ui, relay_api_key } = facts
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   process.stdout.write(`Ready after ${seconds} s. Ctrl-C stops everything.
 
   API          ${api}
   Temporal UI  ${temporal_ui ?? '(of the server you named)'}
   API key      ${relay_api_key}
+  Readiness    ${operators.api}/readyz (api), ${operators.worker}/readyz (worker)
 
   These facts are also in ${dataDir}/dev.json.
 `)

@@ -18,9 +18,12 @@ export interface DatabaseOptions {
   name: string
   /** Connections at the most. */
   max: number
+  /** After this long without a query a connection is closed; never by default. */
+  idleSeconds?: number
 }
 
 /** A pool of PostgreSQL connections, opened on first use. */
-export function connectDatabase({ url, name, max }: DatabaseOptions): Database {
-  return postgres(url, { max, connection: { application_name: name }, onnotice: () => undefined })
+export function connectDatabase({ url, name, max, idleSeconds }: DatabaseOptions): Database {
+  const idle = idleSeconds === undefined ? {} : { idle_timeout: idleSeconds }
+  return postgres(url, { max, ...idle, connection: { application_name: name }, onnotice: () => undefined })
 }

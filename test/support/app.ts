@@ -28,6 +28,8 @@ export const FAST = {
   OUTBOX_LEASE_MS: '2000',
   SWEEP_EVERY_MS: '300',
   SWEEP_OVERDUE_MS: '1000',
+  DRAIN_MS: '0',
+  METRICS_PORT: '0',
 }
 
 export interface Answer<T = unknown> {

@@ -6,6 +6,7 @@ import { migrate } from '../../src/db/migrate.js'
 import { SEARCH_ATTRIBUTES } from '../../temporal/task-queues.js'
 import { bundleWorkflows } from './bundle.js'
 import { openDevAccount } from './dev-account.js'
+import type { NodeProcess } from './node-process.js'
 import { assertPortFree, choosePort } from './ports.js'
 import { startPostgres } from './postgres.js'
 import { startService } from './services.js'
@@ -22,6 +23,8 @@ export interface DevFacts {
 
 export interface Stack {
   facts: DevFacts
+  /** Addresses of the ports for operators: metrics, health, readiness. */
+  operators: { api: string; worker: string }
   /** Rejects with one sentence when a part ends by itself. */
   exited: Promise<never>
   stop(): Promise<void>
@@ -52,11 +55,11 @@ export async function startStack({ dataDir, report, env = {} }: StackOptions): P
     for (const part of parts.splice(0).reverse()) await part.stop()
   }
   try {
-    const facts = await startParts({ dataDir, report, env, keep })
+    const { facts, operators } = await startParts({ dataDir, report, env, keep })
     const exited = Promise.race(parts.flatMap(({ exited }) => (exited ? [exited] : []))).then(
       () => new Promise<never>(() => undefined),
     )
-    return { facts, exited, stop }
+    return { facts, operators, exited, stop }
   } catch (error) {
     await stop()
     throw error
@@ -67,7 +70,7 @@ interface Starting extends Required<StackOptions> {
   keep: <T extends Part>(part: T) => T
 }
 
-async function startParts({ dataDir, report, env: more, keep }: Starting): Promise<DevFacts> {
+async function startParts({ dataDir, report, env: more, keep }: Starting): Promise<Pick<Stack, 'facts' | 'operators'>> {
   await mkdir(dataDir, { recursive: true })
   const port = await choosePort('PORT', 8080, 'the API')
   // Both settle before either may throw, so that a part that did start is known and stopped.
@@ -85,12 +88,20 @@ async function startParts({ dataDir, report, env: more, keep }: Starting): Promi
     SANDBOX_URL: process.env.SANDBOX_URL ?? api,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
     PORT: String(port),
+    DRAIN_MS: process.env.DRAIN_MS ?? '0',
     ...more,
   }
-  await allOrFirstError([startService('api', env).then(keep), startService('worker', env).then(keep)])
+  const [apiProcess, worker] = await allOrFirstError([
+    startService('api', { METRICS_PORT: process.env.METRICS_PORT || '0', ...env }).then(keep),
+    startService('worker', { METRICS_PORT: process.env.WORKER_METRICS_PORT || '0', ...env }).then(keep),
+  ])
   const facts = { api, temporal_ui: temporal.uiUrl, ...account }
   await writeFile(join(dataDir, 'dev.json'), `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
-  return facts
+  return { facts, operators: { api: operatorsOf(apiProcess), worker: operatorsOf(worker) } }
+}
+
+function operatorsOf({ facts }: NodeProcess): string {
+  return `http://127.0.0.1:${String(facts['metricsPort'])}`
 }
 
 /** Waits for all, then throws the first error there was. */
