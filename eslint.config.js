@@ -22,7 +22,7 @@ const LAYERS = {
     deny(up('api'), 'temporal imports src, and types of workflows.'),
     deny(up('workflows'), 'temporal imports types of workflows only.', true),
     deny(up('activities'), 'Only temporal/worker.ts imports activities.'),
-    HTTP_CLIENTS,
+    SERVERS_AND_TYPES,
   ],
   workflows: [
     deny(up('api', 'temporal'), 'A workflow only orders and waits.'),

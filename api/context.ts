@@ -4,6 +4,7 @@ import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
 import type { OnlyOnce } from './http/idempotency.js'
 import type { RateLimiter } from './http/rate-limit.js'
+import type { RequestMeter } from '../src/operations/meters.js'
 import type { Readiness } from '../src/operations/readiness.js'
 import type { Gateway } from '../src/relay/connections/reach-account.js'
 
@@ -18,6 +19,7 @@ export interface ApiContext {
   onlyOnce: OnlyOnce
   relayLoop: { nudge(): void }
   readiness: Readiness
+  requests: RequestMeter
   crash: Crash
   log: Log
 }

@@ -3,9 +3,7 @@ import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createLog } from '../src/log.js'
-import { startOperatorServer } from '../src/operations/operator-server.js'
-import { DatabaseProbe } from '../src/operations/probe.js'
-import { Readiness } from '../src/operations/readiness.js'
+import { startOperations } from '../src/operations/operations.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
@@ -30,41 +28,40 @@ await runProcess(async () => {
   const sandboxDatabase = connectDatabase({ url: config.databaseUrl, name: 'sandbox', max: 5 })
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'api renewals', max: 5 })
   const temporal = createTemporalClient(config.temporal)
-  const probe = new DatabaseProbe({ url: config.databaseUrl, name: 'api probe' })
-  const readiness = new Readiness(
-    {
-      database: { ask: () => probe.ping(), needed: true },
-      // Posts are accepted while Temporal is away.
-      temporal: { ask: () => temporal.ping(), needed: false },
-    },
+  const operations = await startOperations({
+    config,
+    name: 'api',
+    // Posts are accepted while Temporal is away (docs/decisions/0007).
+    checks: { temporal: { ask: temporal.ping, needed: false } },
     log,
-  )
-  const operators = await startOperatorServer({ at: config.metrics, readiness })
+  })
+  const { readiness, metrics } = operations
   const commander = {
     client: temporal.client,
     taskQueue: publishQueue(config),
     rearm: rearmDelivery.bind(null, database),
   }
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
-  const sweep = startSweep({ database, sweep: config.sweep, log })
+  const sweep = startSweep({ database, sweep: config.sweep, meter: metrics.sweep, log })
 
   const app = createApp({
     config,
     database,
     sandboxDatabase,
     gateway: createGateway({ config, database, renewals }),
-    rateLimiter: new RateLimiter(database),
+    rateLimiter: new RateLimiter(database, metrics.requests),
     onlyOnce: new OnlyOnce(database),
     relayLoop,
     readiness,
+    requests: metrics.requests,
     crash: armCrashPoint(config.crash),
     log,
   })
   const server = await startHttpServer(app, config)
-  log.info({ host: config.host, port: server.port, metrics_port: operators.port }, 'api.listening')
+  log.info({ host: config.host, port: server.port, metrics_port: operations.port }, 'api.listening')
 
   return {
-    facts: { port: server.port, metricsPort: operators.port },
+    facts: { port: server.port, metricsPort: operations.port },
     stopWithinMs: config.drainMs + LAST_REQUESTS_MS + LAST_THINGS_MS,
     async stop() {
       readiness.drain()
@@ -72,8 +69,8 @@ await runProcess(async () => {
       await server.stop({ drainMs: config.drainMs, lastMs: LAST_REQUESTS_MS })
       await Promise.all([relayLoop.stop(), sweep.stop()])
       const pools = [database, sandboxDatabase, renewals]
-      await Promise.all([...pools.map((pool) => pool.end({ timeout: 5 })), temporal.close(), probe.end()])
-      await operators.stop()
+      await Promise.all([...pools.map((pool) => pool.end({ timeout: 5 })), temporal.close()])
+      await operations.stop()
     },
   }
 })

@@ -2,14 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.js'
 import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
+import type { SweepMeter } from '../src/operations/meters.js'
 import { dropOldReplies } from '../src/accounts/idempotency.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
 
+interface SweepOptions {
+  database: Database
+  sweep: Config['sweep']
+  meter: SweepMeter
+  log: Log
+}
+
 /** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. Replies kept
  *  for Idempotency-Keys go after their day. */
-export function startSweep({ database, sweep, log }: { database: Database; sweep: Config['sweep']; log: Log }): {
-  stop(): Promise<void>
-} {
+export function startSweep({ database, sweep, meter, log }: SweepOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const run = async () => {
     while (!stopping.signal.aborted) {
@@ -20,7 +26,10 @@ export function startSweep({ database, sweep, log }: { database: Database; sweep
       if (stopping.signal.aborted) return
       try {
         const poked = await pokeOverdue(database, sweep)
-        if (poked > 0) log.warn({ poked }, 'sweep.poked')
+        if (poked > 0) {
+          meter.poked(poked)
+          log.warn({ poked }, 'sweep.poked')
+        }
         await dropOldReplies(database)
       } catch (error) {
         log.warn({ error }, 'sweep.failed')

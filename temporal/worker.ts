@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { NativeConnection, Worker } from '@temporalio/worker'
 import { createDeliveryActivities } from '../activities/relay/deliveries.js'
 import { readConfig, WORKER_METRICS_PORT, type Config } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createLog, type Log } from '../src/log.js'
-import { startOperatorServer } from '../src/operations/operator-server.js'
-import { DatabaseProbe } from '../src/operations/probe.js'
-import { Readiness } from '../src/operations/readiness.js'
+import { startOperations } from '../src/operations/operations.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
 import { createTemporalClient } from './connection.js'
 import { startRelayLoop } from './relay-loop.js'
+import { installRuntime } from './runtime.js'
 import { startSweep } from './sweep.js'
 import { publishQueue } from './task-queues.js'
 
@@ -26,11 +25,7 @@ const LAST_THINGS_MS = 5_000
 await runProcess(async () => {
   const config = readConfig(process.env, { metricsPort: WORKER_METRICS_PORT })
   const log = createLog({ name: 'worker', level: config.logLevel })
-  // Shutdown is ours (runProcess): the runtime's own signal handlers would race it.
-  Runtime.install({
-    logger: new DefaultLogger('WARN', (entry) => log.warn(entry.meta ?? {}, entry.message)),
-    shutdownSignals: [],
-  })
+  const sdk = await installRuntime(log)
   const database = connectDatabase({ url: config.databaseUrl, name: 'worker', max: 20 })
   await requireCurrentSchema(database)
 
@@ -38,21 +33,21 @@ await runProcess(async () => {
   const temporal = createTemporalClient(config.temporal)
   const taskQueue = publishQueue(config)
   const commander = { client: temporal.client, taskQueue, rearm: rearmDelivery.bind(null, database) }
-  const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
-  const sweep = startSweep({ database, sweep: config.sweep, log })
-
   let worker: Worker | null = null
-  const probe = new DatabaseProbe({ url: config.databaseUrl, name: 'worker probe' })
-  const readiness = new Readiness(
-    {
-      database: { ask: () => probe.ping(), needed: true },
-      temporal: { ask: () => temporal.ping(), needed: true },
+  // Before Temporal is there: while the worker waits for it, its probes say so.
+  const operations = await startOperations({
+    config,
+    name: 'worker',
+    checks: {
+      temporal: { ask: temporal.ping, needed: true },
       worker: { ask: async () => requireRunning(worker), needed: true },
     },
+    sources: { temporal_sdk: sdk },
     log,
-  )
-  // Before Temporal is there: while the worker waits for it, its probes say so.
-  const operators = await startOperatorServer({ at: config.metrics, readiness })
+  })
+  const { readiness, metrics } = operations
+  const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
+  const sweep = startSweep({ database, sweep: config.sweep, meter: metrics.sweep, log })
 
   const connection = await connectWhenUp(config.temporal.address, log)
   // Longer than a call may take, so that an orderly stop never leaves one unknown.
@@ -66,6 +61,7 @@ await runProcess(async () => {
       ...createGateway({ config, database, renewals }),
       pace: config.pace,
       crash: armCrashPoint(config.crash),
+      attempts: metrics.attempts,
       log,
     }),
     maxConcurrentActivityTaskExecutions: PUBLISH_SLOTS,
@@ -79,10 +75,10 @@ await runProcess(async () => {
     log.fatal({ error }, 'worker.ended')
     process.exit(1)
   })
-  log.info({ task_queue: taskQueue, metrics_port: operators.port }, 'worker.polling')
+  log.info({ task_queue: taskQueue, metrics_port: operations.port }, 'worker.polling')
 
   return {
-    facts: { metricsPort: operators.port },
+    facts: { metricsPort: operations.port },
     stopWithinMs: shutdownGraceTime + 2 * LAST_THINGS_MS,
     async stop() {
       readiness.drain()
@@ -93,10 +89,9 @@ await runProcess(async () => {
       await Promise.all([
         connection.close(),
         temporal.close(),
-        probe.end(),
         ...[database, renewals].map((pool) => pool.end({ timeout: 5 })),
       ])
-      await operators.stop()
+      await operations.stop()
     },
   }
 })

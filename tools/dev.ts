@@ -27,7 +27,7 @@ try {
   API          ${api}
   Temporal UI  ${temporal_ui ?? '(of the server you named)'}
   API key      ${relay_api_key}
-  Readiness    ${operators.api}/readyz (api), ${operators.worker}/readyz (worker)
+  Metrics      ${operators.api}/metrics (api), ${operators.worker}/metrics (worker)
 
   These facts are also in ${dataDir}/dev.json.
 `)

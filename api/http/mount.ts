@@ -10,6 +10,7 @@ import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
 import { authenticate, requireScope } from './authenticate.js'
 import { readKeyedRequest } from './idempotency.js'
+import { nameRoute } from './observe.js'
 import type { AnyRoute } from './route.js'
 
 const parseJson = express.json({ limit: '1mb', strict: false })
@@ -18,7 +19,8 @@ const parseJson = express.json({ limit: '1mb', strict: false })
 export function mountRoutes(app: Express, context: ApiContext, routes: readonly AnyRoute[]): void {
   for (const route of routes) app[route.method](expressPath(route.path), handlerOf(context, route))
   for (const [path, allow] of methodsByPath(routes))
-    app.all(path, (_request, response) => {
+    app.all(expressPath(path), (_request, response) => {
+      nameRoute(response, path)
       response.set('allow', allow)
       throw new AppError('method_not_allowed', `This resource takes ${allow}.`)
     })
@@ -30,8 +32,7 @@ function expressPath(path: string): string {
 
 function methodsByPath(routes: readonly AnyRoute[]): [string, string][] {
   const paths = new Map<string, string[]>()
-  for (const { method, path } of routes)
-    paths.set(expressPath(path), [...(paths.get(expressPath(path)) ?? []), method.toUpperCase()])
+  for (const { method, path } of routes) paths.set(path, [...(paths.get(path) ?? []), method.toUpperCase()])
   return [...paths].map(([path, methods]) => [
     path,
     methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
@@ -51,6 +52,7 @@ const NOBODY: Caller = {
 
 function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
   return async (request, response) => {
+    nameRoute(response, route.path)
     const caller = route.scope ? await admit(context, request, response, route.scope) : NOBODY
     const asked = {
       context,
@@ -67,7 +69,10 @@ function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
     const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, route, work)
     if (route.crashPoint) context.crash(route.crashPoint)
     if (!isReadOnly(route)) context.relayLoop.nudge()
-    if (reply.replayed) response.set('idempotent-replayed', 'true')
+    if (reply.replayed) {
+      context.requests.replayed()
+      response.set('idempotent-replayed', 'true')
+    }
     response.status(reply.status).type('application/json').send(reply.body)
   }
 }

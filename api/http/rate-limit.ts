@@ -3,12 +3,16 @@ import { countRequest, type RateWindow } from '../../src/accounts/rate-window.js
 import type { Caller } from '../../src/accounts/schema.js'
 import type { Database } from '../../src/db/client.js'
 import { AppError } from '../../src/errors.js'
+import type { RequestMeter } from '../../src/operations/meters.js'
 
 /** One window per key. A key over its limit is refused from memory until its window ends, so that it costs the database nothing. */
 export class RateLimiter {
   private readonly blocked = new Map<string, RateWindow>()
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly meter: Pick<RequestMeter, 'refused'>,
+  ) {}
 
   /** Counts the request and writes the headers; throws 429 rate_limited. */
   async admit({ id, limits }: Caller, response: Response): Promise<void> {
@@ -20,6 +24,7 @@ export class RateLimiter {
     })
     if (!window.exceeded) return
     this.blocked.set(id, window)
+    this.meter.refused()
     const retryAfter = Math.max(1, Math.ceil(window.reset - Date.now() / 1000))
     throw new AppError('rate_limited', `This key may make ${window.limit} requests a minute.`, {
       retry_after: retryAfter,

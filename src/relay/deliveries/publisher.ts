@@ -2,6 +2,7 @@ import type { Pace } from '../../config.js'
 import type { Crash } from '../../crash-points.js'
 import type { ErrorCode } from '../../errors.js'
 import type { Log } from '../../log.js'
+import type { AttemptMeter } from '../../operations/meters.js'
 import { reachAccount, type Gateway, type Reach } from '../connections/reach-account.js'
 import { resolveContent } from '../posts/content.js'
 import { project, type Projected } from '../posts/projection.js'
@@ -11,6 +12,7 @@ import type { RunView } from './ledger.js'
 export interface Publisher extends Gateway {
   pace: Pace
   crash: Crash
+  attempts: AttemptMeter
   log: Log
 }
 

@@ -137,6 +137,7 @@ async function record(
 ): Promise<PublishStep> {
   publisher.crash('outcome.ready')
   const stands = await recordOutcome(publisher.database, { deliveryId: view.id, number }, end, delivery)
+  if (stands) publisher.attempts.ended({ platform: view.platform, state: end.state, code: end.code })
   const event = {
     delivery_id: view.id,
     post_id: view.post_id,

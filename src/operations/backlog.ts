@@ -1,0 +1,26 @@
+import type { Sql } from '../db/client.js'
+
+/** How much waits, as rows tell it. */
+export interface Backlog {
+  /** Lines that Temporal has not carried out yet. */
+  lines: number
+  oldest_line_seconds: number
+  /** Deliveries that are not settled, by status. */
+  pending: number
+  processing: number
+  /** Those of them that should have moved `overdueMs` ago. */
+  overdue: number
+}
+
+/** Counts in one statement, on the indexes of what is open: its cost grows with the backlog and not with history. */
+export async function readBacklog(sql: Sql, { overdueMs }: { overdueMs: number }): Promise<Backlog> {
+  const [row] = await sql<[Backlog]>`
+    select lines, oldest_line_seconds, pending, processing, overdue
+      from (select count(*)::int as lines,
+                   coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_line_seconds from outbox) o,
+           (select count(*) filter (where status = 'pending')::int as pending,
+                   count(*) filter (where status = 'processing')::int as processing,
+                   count(*) filter (where greatest(due_at, next_attempt_at) < now() - ${overdueMs} * interval '1 millisecond')::int as overdue
+              from deliveries where status in ('pending', 'processing')) d`
+  return row
+}
