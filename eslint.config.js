@@ -3,12 +3,12 @@ import tseslint from 'typescript-eslint'
 const up = (...folders) => folders.map((folder) => `**/${folder}/**`)
 const deny = (group, message, allowTypeImports = false) => ({ group, message, allowTypeImports })
 
-const HTTP_CLIENTS = {
-  regex: '^(undici|axios|got|node-fetch|(node:)?(http|https|http2|net|tls))$',
-  message: 'Calls to the outside go through src/egress and src/relay/platforms/http.ts.',
-}
-/** Answering is not calling out. */
-const SERVERS_AND_TYPES = { ...HTTP_CLIENTS, allowImportNames: ['createServer'], allowTypeImports: true }
+const OUTSIDE = 'Calls to the outside go through src/egress and src/relay/platforms/http.ts.'
+const HTTP_CLIENTS = [
+  { regex: '^(undici|axios|got|node-fetch|(node:)?(https|http2|tls))$', message: OUTSIDE, allowTypeImports: true },
+  // To answer is not to call out.
+  { regex: '^(node:)?(http|net)$', message: OUTSIDE, allowTypeImports: true, allowImportNames: ['createServer'] },
+]
 
 /** Who may import whom (ARCHITECTURE.md, The layers). Patterns are of import paths, so a breach fails whatever it imports there. */
 const LAYERS = {
@@ -16,13 +16,13 @@ const LAYERS = {
     deny(up('workflows', 'activities'), 'api imports src only (server.ts also the relay loop of temporal).'),
     deny(up('temporal'), 'Only api/server.ts imports temporal.'),
     deny(['@temporalio/*', 'postgres'], 'api knows nothing of Temporal, and SQL is written in src.'),
-    SERVERS_AND_TYPES,
+    ...HTTP_CLIENTS,
   ],
   temporal: [
     deny(up('api'), 'temporal imports src, and types of workflows.'),
     deny(up('workflows'), 'temporal imports types of workflows only.', true),
     deny(up('activities'), 'Only temporal/worker.ts imports activities.'),
-    SERVERS_AND_TYPES,
+    ...HTTP_CLIENTS,
   ],
   workflows: [
     deny(up('api', 'temporal'), 'A workflow only orders and waits.'),
@@ -36,7 +36,7 @@ const LAYERS = {
       ['node:*', 'zod', 'postgres', 'express', '@temporalio/client', '@temporalio/worker', '@temporalio/activity'],
       'Not in a workflow.',
     ),
-    HTTP_CLIENTS,
+    ...HTTP_CLIENTS,
   ],
   activities: [
     deny(up('api', 'temporal', 'workflows'), 'An activity imports src only.'),
@@ -44,12 +44,12 @@ const LAYERS = {
       ['@temporalio/client', '@temporalio/worker', '@temporalio/workflow', 'express', 'postgres'],
       'Not in an activity.',
     ),
-    HTTP_CLIENTS,
+    ...HTTP_CLIENTS,
   ],
   src: [
     deny(up('api', 'temporal', 'workflows', 'activities'), 'src knows nothing of what stands on it.'),
     deny(['express', '@temporalio/*'], 'src knows nothing of Express or Temporal.'),
-    SERVERS_AND_TYPES,
+    ...HTTP_CLIENTS,
   ],
 }
 

@@ -35,6 +35,9 @@ test.each([
   ['src/sign/x.ts', "import '../relay/posts/rules.js'"],
   ['src/relay/x.ts', "import { request } from 'undici'\nvoid request"],
   ['src/accounts/x.ts', "import 'node:https'"],
+  ['src/operations/x.ts', "import { request } from 'node:http'\nvoid request"],
+  ['api/http/x.ts', "import * as net from 'node:net'\nvoid net"],
+  ['temporal/x.ts', "import { connect } from 'node:net'\nvoid connect"],
   ['src/relay/x.ts', 'try { void 0 } catch {}'],
 ])('%s: %s', async (filePath, code) => {
   expect(await breachesOf(filePath, code)).not.toEqual([])
@@ -54,6 +57,7 @@ test.each([
     "import type { deliverPost } from '../workflows/relay/deliver-post.js'\nexport type X = typeof deliverPost",
   ],
   ['src/relay/x.ts', "import type { Dispatcher } from 'undici'\nexport type X = Dispatcher"],
+  ['src/operations/x.ts', "import { createServer } from 'node:http'\nvoid createServer"],
   ['api/http/x.ts', "import { route } from './route.js'\nvoid route"],
 ])('what the picture allows passes: %s', async (filePath, code) => {
   expect(await breachesOf(filePath, code)).toEqual([])
