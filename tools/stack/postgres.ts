@@ -14,6 +14,8 @@ export interface PostgresOptions {
   port: number
   /** False: faster, for throw-away data that need not survive a crash of the machine (one of PostgreSQL it does). */
   durable: boolean
+  /** Further settings, as `name=value`. */
+  settings?: string[]
   onLine?: (line: string) => void
 }
 
@@ -45,7 +47,13 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const url = (database: string): string =>
     `postgres://relay:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`
 
-  const settings = ['unix_socket_directories=', 'max_connections=200', 'timezone=UTC', ...(durable ? [] : notDurable)]
+  const settings = [
+    'unix_socket_directories=',
+    'max_connections=200',
+    'timezone=UTC',
+    ...(durable ? [] : notDurable),
+    ...(options.settings ?? []),
+  ]
   const child = await startChild({
     name: 'PostgreSQL',
     command: join(place.bin, 'postgres'),

@@ -25,9 +25,19 @@ export interface Stack {
   facts: DevFacts
   /** Addresses of the ports for operators: metrics, health, readiness. */
   operators: { api: string; worker: string }
+  /** What stands behind the API, for tools that look there. */
+  parts: StackParts
   /** Rejects with one sentence when a part ends by itself. */
   exited: Promise<never>
   stop(): Promise<void>
+}
+
+interface StackParts {
+  database: string
+  temporal: string
+  /** Process ids of ours. */
+  api: number
+  worker: number
 }
 
 export interface StackOptions {
@@ -35,6 +45,8 @@ export interface StackOptions {
   report: (line: string) => void
   /** More variables for api and worker. */
   env?: NodeJS.ProcessEnv
+  /** Further settings of an own PostgreSQL, as `name=value`. */
+  postgresSettings?: string[]
 }
 
 /** A part that was started, in order, so that it can be ended in the opposite one. */
@@ -45,7 +57,7 @@ interface Part {
 
 /** Starts every part that the environment does not name already, then migrates, then api and worker. When a part fails to start, the
  *  others are stopped and its one sentence is thrown. */
-export async function startStack({ dataDir, report, env = {} }: StackOptions): Promise<Stack> {
+export async function startStack({ dataDir, report, env = {}, postgresSettings = [] }: StackOptions): Promise<Stack> {
   const parts: Part[] = []
   const keep = <T extends Part>(part: T): T => {
     parts.push(part)
@@ -55,11 +67,11 @@ export async function startStack({ dataDir, report, env = {} }: StackOptions): P
     for (const part of parts.splice(0).reverse()) await part.stop()
   }
   try {
-    const { facts, operators } = await startParts({ dataDir, report, env, keep })
+    const started = await startParts({ dataDir, report, env, postgresSettings, keep })
     const exited = Promise.race(parts.flatMap(({ exited }) => (exited ? [exited] : []))).then(
       () => new Promise<never>(() => undefined),
     )
-    return { facts, operators, exited, stop }
+    return { ...started, exited, stop }
   } catch (error) {
     await stop()
     throw error
@@ -70,12 +82,13 @@ interface Starting extends Required<StackOptions> {
   keep: <T extends Part>(part: T) => T
 }
 
-async function startParts({ dataDir, report, env: more, keep }: Starting): Promise<Pick<Stack, 'facts' | 'operators'>> {
+async function startParts(starting: Starting): Promise<Pick<Stack, 'facts' | 'operators' | 'parts'>> {
+  const { dataDir, report, env: more, keep, postgresSettings } = starting
   await mkdir(dataDir, { recursive: true })
   const port = await choosePort('PORT', 8080, 'the API')
   // Both settle before either may throw, so that a part that did start is known and stopped.
   const [database, temporal, bundle] = await allOrFirstError([
-    openDatabase({ dataDir, keep }),
+    openDatabase({ dataDir, postgresSettings, keep }),
     openTemporal({ dataDir, report, keep }),
     bundleWorkflows(),
   ])
@@ -97,7 +110,11 @@ async function startParts({ dataDir, report, env: more, keep }: Starting): Promi
   ])
   const facts = { api, temporal_ui: temporal.uiUrl, ...account }
   await writeFile(join(dataDir, 'dev.json'), `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
-  return { facts, operators: { api: operatorsOf(apiProcess), worker: operatorsOf(worker) } }
+  return {
+    facts,
+    operators: { api: operatorsOf(apiProcess), worker: operatorsOf(worker) },
+    parts: { database, temporal: temporal.address, api: apiProcess.pid, worker: worker.pid },
+  }
 }
 
 function operatorsOf({ facts }: NodeProcess): string {
@@ -112,9 +129,11 @@ async function allOrFirstError<T extends readonly unknown[]>(
   return Promise.all(promises) as unknown as Promise<T>
 }
 
-async function openDatabase({ dataDir, keep }: Pick<Starting, 'dataDir' | 'keep'>): Promise<string> {
+type OpeningDatabase = Pick<Starting, 'dataDir' | 'postgresSettings' | 'keep'>
+
+async function openDatabase(opening: OpeningDatabase): Promise<string> {
   const given = process.env.DATABASE_URL
-  const url = given || (await startOwnDatabase({ dataDir, keep }))
+  const url = given || (await startOwnDatabase(opening))
   const database = connectDatabase({ url, name: 'migrate', max: 1 })
   try {
     await migrate(database)
@@ -124,10 +143,10 @@ async function openDatabase({ dataDir, keep }: Pick<Starting, 'dataDir' | 'keep'
   return url
 }
 
-async function startOwnDatabase({ dataDir, keep }: Pick<Starting, 'dataDir' | 'keep'>): Promise<string> {
+async function startOwnDatabase({ dataDir, postgresSettings: settings, keep }: OpeningDatabase): Promise<string> {
   const port = Number(process.env.POSTGRES_PORT ?? 0)
   await assertPortFree(port, 'PostgreSQL', 'POSTGRES_PORT')
-  const server = keep(await startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true }))
+  const server = keep(await startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true, settings }))
   const admin = postgres(server.url('postgres'), { max: 1 })
   try {
     const [there] = await admin`select 1 from pg_database where datname = 'relay'`
@@ -142,7 +161,7 @@ async function openTemporal({
   dataDir,
   report,
   keep,
-}: Omit<Starting, 'env'>): Promise<{ address: string; uiUrl: string | null }> {
+}: Omit<Starting, 'env' | 'postgresSettings'>): Promise<{ address: string; uiUrl: string | null }> {
   const given = process.env.TEMPORAL_ADDRESS
   if (given) return { address: given, uiUrl: process.env.TEMPORAL_UI_URL ?? null }
   const port = await choosePort('TEMPORAL_PORT', 7233, 'Temporal')
