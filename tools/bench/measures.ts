@@ -13,6 +13,8 @@ export interface Size {
   posts: number
   callers: number
   due: number
+  /** What the rounds of one measure may take together; the first is always run. */
+  withinMs: number
   /** How long before it is due what is due at once is accepted, in milliseconds: time to start all of it. */
   aheadMs: number
 }
@@ -29,12 +31,12 @@ async function untilOutcome({ database }: Stage, ids: string[]) {
 
 /** Until nothing of the round before is under way any more. */
 async function untilQuiet({ database }: Stage): Promise<void> {
-  while ((await database`select 1 from outbox limit 1`).length > 0) await sleep(ASK_EVERY_MS)
+  while ((await database`select /* bench */ 1 from outbox limit 1`).length > 0) await sleep(ASK_EVERY_MS)
 }
 
 /** Deliveries a second from the release of accepted posts to the last outcome, against bare workflows from the first start to the last activity.
  *  With every statement of our first round. */
-export async function measureDeliveries(stage: Stage, tenant: Tenant, { rounds, deliveries: count }: Size) {
+export async function measureDeliveries(stage: Stage, tenant: Tenant, { deliveries: count, ...limits }: Size) {
   let statements: Statement[] = []
   const ours = async () => {
     const ids = await acceptHeld(stage.database, tenant, { count })
@@ -49,12 +51,16 @@ export async function measureDeliveries(stage: Stage, tenant: Tenant, { rounds, 
     const times = await runBare({ client: stage.client, worker: stage.bareWorker }, { count })
     return count / ((Math.max(...times.map(({ at }) => at)) - begun) / 1000)
   }
-  return { ...(await alternate(rounds, { ours, bare, between: () => untilQuiet(stage) })), statements }
+  return { ...(await alternate(limits, { ours, bare, between: () => untilQuiet(stage) })), statements }
 }
 
 /** Posts a second that POST /v1/posts accepts, against a bare route with one insert. They are due in a year, so that none is delivered meanwhile;
  *  our relay loops do hand them to Temporal meanwhile. */
-export async function measureAccepting(stage: Stage, tenant: Tenant, { rounds, posts: count, callers: atOnce }: Size) {
+export async function measureAccepting(
+  stage: Stage,
+  tenant: Tenant,
+  { posts: count, callers: atOnce, ...limits }: Size,
+) {
   const scheduled_at = new Date(Date.now() + 365 * 86_400_000).toISOString()
   const body = (at: number) =>
     JSON.stringify({ content: { text: `accepted ${at}` }, connection_ids: [tenant.connections[at % 10]], scheduled_at })
@@ -67,11 +73,11 @@ export async function measureAccepting(stage: Stage, tenant: Tenant, { rounds, p
   await bare()
   await ours()
   await untilQuiet(stage)
-  return alternate(rounds, { ours, bare, between: () => untilQuiet(stage) })
+  return alternate(limits, { ours, bare, between: () => untilQuiet(stage) })
 }
 
 /** How late what is due in the same second arrives, in milliseconds: at the platform, against the bare activity. */
-export async function measureLateness(stage: Stage, tenant: Tenant, { rounds, due: count, aheadMs }: Size) {
+export async function measureLateness(stage: Stage, tenant: Tenant, { due: count, aheadMs, ...limits }: Size) {
   const summarise = (late: number[]) => ({ p50: quantile(late, 0.5), p99: quantile(late, 0.99) })
   const dueAt = () => new Date(Math.ceil((Date.now() + aheadMs) / 1000) * 1000)
   const ours = async () => {
@@ -83,7 +89,7 @@ export async function measureLateness(stage: Stage, tenant: Tenant, { rounds, du
     const times = await runBare({ client: stage.client, worker: stage.bareWorker }, { count, dueAt: dueAt().getTime() })
     return summarise(times.map(({ at, dueAt }) => at - dueAt))
   }
-  return alternate(rounds, { ours, bare, between: () => untilQuiet(stage) })
+  return alternate(limits, { ours, bare, between: () => untilQuiet(stage) })
 }
 
 /** Events in the history of one run of ours, once it has closed. */

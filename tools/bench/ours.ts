@@ -64,7 +64,7 @@ export async function acceptHeld(
 /** Lets the lines go, as the commit of an acceptance would; answers when, in Unix milliseconds. */
 export async function release(database: Database): Promise<number> {
   const at = Date.now()
-  await database`with held as (update outbox set next_try_at = now()) select pg_notify('outbox', '')`
+  await database`with held as ( /* bench */ update outbox set next_try_at = now()) select pg_notify('outbox', '')`
   return at
 }
 
@@ -75,7 +75,7 @@ export async function readOutcome(
   postIds: string[],
 ): Promise<{ lateMs: number[]; lastAt: number } | null> {
   const rows = await database<{ late_ms: number; settled_ms: number | null }[]>`
-    select extract(epoch from r.received_at - d.due_at)::float8 * 1000 as late_ms, extract(epoch from d.settled_at)::float8 * 1000 as settled_ms
+    select /* bench */ extract(epoch from r.received_at - d.due_at)::float8 * 1000 as late_ms, extract(epoch from d.settled_at)::float8 * 1000 as settled_ms
       from deliveries d join delivery_parts p on p.delivery_id = d.id join sandbox_requests r on r.client_key = p.client_key
      where d.post_id in ${database(postIds)} and d.status = 'succeeded'`
   if (rows.length > postIds.length) throw new Error('Something was published twice')

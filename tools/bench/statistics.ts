@@ -12,16 +12,20 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 ? at(middle) : (at(middle - 1) + at(middle)) / 2
 }
 
-/** Runs both in turn, ours first in every other round, so that neither has the warmer machine; `between` after each. */
+/** Runs both in turn, ours first in every other round, so that neither has the warmer machine; `between` after each.
+ *  Stops early when another round as long as those before would go beyond `withinMs`. */
 export async function alternate<T>(
-  rounds: number,
+  { rounds, withinMs }: { rounds: number; withinMs: number },
   { ours, bare, between }: { ours: () => Promise<T>; bare: () => Promise<T>; between: () => Promise<void> },
 ): Promise<{ ours: T[]; bare: T[] }> {
   const results = { ours: [] as T[], bare: [] as T[] }
-  for (let round = 0; round < rounds; round++)
+  const begun = performance.now()
+  for (let round = 0; round < rounds; round++) {
+    if (((performance.now() - begun) / Math.max(1, round)) * (round + 1) > withinMs) break
     for (const side of round % 2 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const)) {
       results[side].push(await { ours, bare }[side]())
       await between()
     }
+  }
   return results
 }
