@@ -65,6 +65,7 @@ const Environment = z.object({
   LOOK_UP_FOR_MS: milliseconds(24 * 3_600_000),
   RETRY_FIRST_MS: milliseconds(5_000),
   RETRY_LONGEST_MS: milliseconds(15 * 60_000),
+  PAUSE_WAIT_MS: milliseconds(3_600_000),
   OUTBOX_POLL_MS: milliseconds(1_000),
   OUTBOX_LEASE_MS: milliseconds(30_000),
   SWEEP_EVERY_MS: milliseconds(60_000),
@@ -103,6 +104,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
       lookUpForMs: env.LOOK_UP_FOR_MS,
       retryFirstMs: env.RETRY_FIRST_MS,
       retryLongestMs: env.RETRY_LONGEST_MS,
+    }),
+    gates: Object.freeze({
+      /** How long the run of a paused delivery waits before it looks by itself; lifting the pause wakes it. */
+      pauseWaitMs: env.PAUSE_WAIT_MS,
     }),
     outbox: Object.freeze({ pollMs: env.OUTBOX_POLL_MS, leaseMs: env.OUTBOX_LEASE_MS }),
     sweep: Object.freeze({ everyMs: env.SWEEP_EVERY_MS, overdueMs: env.SWEEP_OVERDUE_MS }),

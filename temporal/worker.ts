@@ -60,6 +60,7 @@ await runProcess(async () => {
     activities: createDeliveryActivities({
       ...createGateway({ config, database, renewals }),
       pace: config.pace,
+      gates: config.gates,
       crash: armCrashPoint(config.crash),
       attempts: metrics.attempts,
       log,

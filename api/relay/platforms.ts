@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { notFound } from '../../src/errors.js'
+import { findPauses } from '../../src/relay/platforms/pauses.js'
 import { Platform, presentPlatform } from '../../src/relay/platforms/present.js'
 import { route } from '../http/route.js'
 
@@ -14,10 +15,11 @@ export const listPlatforms = route({
     available: z.enum(['true', 'false']).optional(),
   }),
   responds: { status: 200, data: z.array(Platform) },
-  async handle({ context, query }) {
+  async handle({ tx, context, query }) {
+    const pauses = await findPauses(tx)
     const { status, category, available } = query
     return [...context.gateway.platforms.values()]
-      .map(presentPlatform)
+      .map((platform) => presentPlatform(platform, pauses.get(platform.id)))
       .filter((platform) => !status || platform.status === status)
       .filter((platform) => !category || platform.category === category)
       .filter((platform) => !available || String(platform.available) === available)
@@ -31,9 +33,9 @@ export const readPlatform = route({
   scope: null,
   params: { id: z.string() },
   responds: { status: 200, data: Platform },
-  async handle({ context, params }) {
+  async handle({ tx, context, params }) {
     const platform = context.gateway.platforms.get(params.id)
     if (!platform) throw notFound()
-    return presentPlatform(platform)
+    return presentPlatform(platform, (await findPauses(tx)).get(platform.id))
   },
 })

@@ -6,6 +6,7 @@ import type { Content, Override } from '../posts/content.js'
 import { flagConnection } from '../connections/repository.js'
 import { rollUpPost } from '../posts/repository.js'
 import type { Published } from '../platforms/platform.js'
+import { gatesColumn, type Gates } from './gates.js'
 import type { AttemptState, DeliveryRun, DeliveryStatus } from './schema.js'
 
 /** A piece of a delivery that was begun: its client key, and what the platform made of it. */
@@ -42,6 +43,7 @@ export interface RunView {
   } | null
   /** The codes of this generation's failed attempts. */
   past_codes: (string | null)[]
+  gates: Gates
 }
 
 /** Reads a delivery for one of its runs; null when the run is overtaken or there is no such delivery. */
@@ -65,14 +67,15 @@ export async function readRun(sql: Sql, { deliveryId, generation }: DeliveryRun)
               from attempts a where a.delivery_id = d.id and a.state in ('intent', 'sent')) as open,
            array(select error_code from attempts a
                   where a.delivery_id = d.id and a.generation = d.generation and a.ended_at is not null and a.state <> 'accepted'
-                  order by number) as past_codes
+                  order by number) as past_codes,
+           ${gatesColumn(sql)} as gates
       from deliveries d join posts p on p.id = d.post_id left join connections c on c.id = d.connection_id
      where d.id = ${deliveryId} and d.generation = ${generation}`
   return row ?? null
 }
 
 /** Takes a due delivery and opens its attempt (`intent`) at a piece, with the piece's client key, in one statement; a key that was chosen before stays.
- *  Null: cancelled, moved or overtaken. */
+ *  Null: cancelled, moved, overtaken or paused. */
 export async function claimDelivery(
   sql: Sql,
   { deliveryId, generation }: DeliveryRun,
@@ -83,7 +86,7 @@ export async function claimDelivery(
       update deliveries
          set status = 'processing', started_at = coalesce(started_at, now()), next_attempt_at = null, waiting_for = null
        where id = ${deliveryId} and generation = ${generation} and status = 'pending'
-         and greatest(due_at, next_attempt_at) <= now()
+         and greatest(due_at, next_attempt_at) <= now() and platform_open(platform)
       returning id, post_id, generation),
     post as (
       update posts set status = 'publishing', updated_at = now()

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailure, settleCall } from '../platforms/http.js'
 import type { Piece, Published, PublishRequest } from '../platforms/platform.js'
+import { waitAtGate } from './gates.js'
 import { claimDelivery, markSent, readRun, recordOutcome, type RunView } from './ledger.js'
 import type { Reach } from '../connections/reach-account.js'
 import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
@@ -25,7 +26,7 @@ export async function publishDelivery(publisher: Publisher, run: DeliveryRun): P
     if (view.status === 'processing') throw new Error(`Delivery ${view.id} is processing without an open attempt`)
     if (view.early_ms >= WAIT_HERE_MS) return { kind: 'wait', waitMs: view.early_ms }
     if (view.early_ms > 0) await sleep(view.early_ms)
-    const step = await attemptDelivery(publisher, run, view)
+    const step = (await waitAtGate(publisher, run, view)) ?? (await attemptDelivery(publisher, run, view))
     if (step) return step
   }
 }

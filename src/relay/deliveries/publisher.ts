@@ -1,4 +1,4 @@
-import type { Pace } from '../../config.js'
+import type { Config, Pace } from '../../config.js'
 import type { Crash } from '../../crash-points.js'
 import type { ErrorCode } from '../../errors.js'
 import type { Log } from '../../log.js'
@@ -11,6 +11,7 @@ import type { RunView } from './ledger.js'
 /** What publishing needs of its process. */
 export interface Publisher extends Gateway {
   pace: Pace
+  gates: Config['gates']
   crash: Crash
   attempts: AttemptMeter
   log: Log

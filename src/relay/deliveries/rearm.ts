@@ -22,6 +22,8 @@ export async function pokeOverdue(database: Database, { overdueMs }: { overdueMs
          select d.id from deliveries d
           where d.status in ('pending', 'processing')
             and greatest(d.due_at, d.next_attempt_at, d.poked_at) < now() - ${overdueMs} * interval '1 millisecond'
+            -- a paused one is woken when its pause lifts
+            and (d.status = 'processing' or not exists (select from paused_platforms p where p.platform = d.platform))
             and not exists (select from outbox o where o.workflow_id = 'delivery/' || d.id || '/' || d.generation)
           order by d.id limit 200 for update skip locked)
       returning id`

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Pause } from './pauses.js'
 import type { Accepts, Platform as PlatformOf } from './platform.js'
 
 /** A destination as the API answers it (shapes.md 1). */
@@ -25,8 +26,11 @@ export const Platform = z
   .meta({ id: 'Platform' })
 export type Platform = z.infer<typeof Platform>
 
-/** What anybody may know of a destination; all of it is read from its adapter. */
-export function presentPlatform({ id, name, status, category, auth, accepts, settings }: PlatformOf): Platform {
+/** What anybody may know of a destination: all of it is read from its adapter, but whether an operator has paused it. */
+export function presentPlatform(
+  { id, name, status, category, auth, accepts, settings }: PlatformOf,
+  pause: Pause | undefined,
+): Platform {
   const schema = z.toJSONSchema(auth.fields, { io: 'input' })
   const { max, unit } = accepts.text
   return {
@@ -46,7 +50,7 @@ export function presentPlatform({ id, name, status, category, auth, accepts, set
     },
     features: featuresOf(accepts),
     reason: null,
-    paused: null,
+    paused: pause ? { reason: pause.reason, since: pause.since.toISOString() } : null,
   }
 }
 

@@ -1,0 +1,22 @@
+import type { Command } from './command.js'
+import { pause, resume } from './platforms.js'
+
+export const COMMANDS: readonly Command[] = [pause, resume]
+
+/** The command that these arguments name, with what follows its words; null when there is none. */
+export function findCommand(args: readonly string[]): { command: Command; rest: string[] } | null {
+  for (const command of COMMANDS) {
+    const words = command.words.split(' ')
+    if (words.every((word, at) => args[at] === word)) return { command, rest: args.slice(words.length) }
+  }
+  return null
+}
+
+/** What `help` shows. */
+export function describeCommands(): string {
+  const rows = COMMANDS.map(({ words, takes, does }) => [`${words} ${takes}`.trim(), does] as const)
+  const width = Math.max(...rows.map(([call]) => call.length))
+  return ['Usage: npm run ops -- COMMAND', '', ...rows.map(([call, does]) => `  ${call.padEnd(width)}  ${does}`)].join(
+    '\n',
+  )
+}
