@@ -66,6 +66,9 @@ const Environment = z.object({
   RETRY_FIRST_MS: milliseconds(5_000),
   RETRY_LONGEST_MS: milliseconds(15 * 60_000),
   PAUSE_WAIT_MS: milliseconds(3_600_000),
+  FULL_RETRY_MS: milliseconds(500),
+  PUBLISH_SLOTS: z.coerce.number().int().min(1).default(100),
+  PLATFORM_CONCURRENCY: z.coerce.number().int().min(1).default(25),
   OUTBOX_POLL_MS: milliseconds(1_000),
   OUTBOX_LEASE_MS: milliseconds(30_000),
   SWEEP_EVERY_MS: milliseconds(60_000),
@@ -108,6 +111,11 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
     gates: Object.freeze({
       /** How long the run of a paused delivery waits before it looks by itself; lifting the pause wakes it. */
       pauseWaitMs: env.PAUSE_WAIT_MS,
+      /** Deliveries one worker process works on at once, and of these the calls to one platform. */
+      publishSlots: env.PUBLISH_SLOTS,
+      concurrency: env.PLATFORM_CONCURRENCY,
+      /** The shortest wait of a delivery whose platform has no slot free. */
+      fullRetryMs: env.FULL_RETRY_MS,
     }),
     outbox: Object.freeze({ pollMs: env.OUTBOX_POLL_MS, leaseMs: env.OUTBOX_LEASE_MS }),
     sweep: Object.freeze({ everyMs: env.SWEEP_EVERY_MS, overdueMs: env.SWEEP_OVERDUE_MS }),

@@ -9,6 +9,7 @@ import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createLog, type Log } from '../src/log.js'
 import { startOperations } from '../src/operations/operations.js'
 import { runProcess } from '../src/process.js'
+import { CallSlots } from '../src/relay/deliveries/call-slots.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
 import { createTemporalClient } from './connection.js'
@@ -17,7 +18,6 @@ import { installRuntime } from './runtime.js'
 import { startSweep } from './sweep.js'
 import { publishQueue } from './task-queues.js'
 
-const PUBLISH_SLOTS = 100
 const CACHED_RUNS = 500
 /** What is still under way after its grace gets this long to heed its cancellation, and then loops and pools as long again. */
 const LAST_THINGS_MS = 5_000
@@ -61,11 +61,12 @@ await runProcess(async () => {
       ...createGateway({ config, database, renewals }),
       pace: config.pace,
       gates: config.gates,
+      slots: new CallSlots(config.gates),
       crash: armCrashPoint(config.crash),
       attempts: metrics.attempts,
       log,
     }),
-    maxConcurrentActivityTaskExecutions: PUBLISH_SLOTS,
+    maxConcurrentActivityTaskExecutions: config.gates.publishSlots,
     maxCachedWorkflows: CACHED_RUNS,
     shutdownGraceTime,
     shutdownForceTime: shutdownGraceTime + LAST_THINGS_MS,

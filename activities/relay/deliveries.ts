@@ -1,6 +1,6 @@
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { publishDelivery } from '../../src/relay/deliveries/publish-delivery.js'
-import type { Publisher } from '../../src/relay/deliveries/publisher.js'
+import type { Publisher, RetryStep } from '../../src/relay/deliveries/publisher.js'
 import type { DeliveryRun } from '../../src/relay/deliveries/schema.js'
 
 /** A third of the heartbeat timeout: a worker that misses three beats is taken for dead. */
@@ -22,7 +22,7 @@ export function createDeliveryActivities(publisher: Publisher): DeliveryActiviti
         const step = await publishDelivery(publisher, run)
         if (step.kind === 'settled') return { settled: true }
         if (step.kind === 'wait') return { settled: false, waitMs: step.waitMs }
-        throw retryIn(step.inMs, step.code)
+        throw retryIn(step)
       } finally {
         clearInterval(beating)
       }
@@ -30,11 +30,11 @@ export function createDeliveryActivities(publisher: Publisher): DeliveryActiviti
   }
 }
 
-function retryIn(ms: number, code: string | null): ApplicationFailure {
+function retryIn({ inMs, code, why = code ?? 'not settled' }: RetryStep): ApplicationFailure {
   return ApplicationFailure.create({
     type: code ?? 'retry',
-    message: `${code ?? 'not settled'}: tries again in ${Math.ceil(ms / 1000)} s`,
-    nextRetryDelay: Math.max(1, Math.round(ms)),
+    message: `${why}: tries again in ${Math.ceil(inMs / 1000)} s`,
+    nextRetryDelay: Math.max(1, Math.round(inMs)),
     category: 'BENIGN',
   })
 }

@@ -21,6 +21,21 @@ export async function waitAtGate(publisher: Publisher, run: DeliveryRun, view: R
   return null
 }
 
+/** Runs what calls the platform in one of its slots; with none free, nothing is written and the run comes back. */
+export async function withSlot<T>(
+  { slots, platforms }: Publisher,
+  { platform }: RunView,
+  call: () => Promise<T>,
+): Promise<T | PublishStep> {
+  const slot = slots.take(platform, platforms.get(platform)?.concurrency)
+  if (!slot.release) return { kind: 'retry', inMs: slot.inMs, code: null, why: `${platform} has no slot free` }
+  try {
+    return await call()
+  } finally {
+    slot.release()
+  }
+}
+
 /** False when the pause was lifted meanwhile or the delivery is not this run's to hold any more. Who lifts a pause waits for this to commit,
  *  and so finds everybody it must wake. */
 async function notePaused(sql: Sql, { deliveryId, generation }: DeliveryRun, reason: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailure, settleCall } from '../platforms/http.js'
 import type { Piece, Published, PublishRequest } from '../platforms/platform.js'
-import { waitAtGate } from './gates.js'
+import { waitAtGate, withSlot } from './gates.js'
 import { claimDelivery, markSent, readRun, recordOutcome, type RunView } from './ledger.js'
 import type { Reach } from '../connections/reach-account.js'
 import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
@@ -26,7 +26,9 @@ export async function publishDelivery(publisher: Publisher, run: DeliveryRun): P
     if (view.status === 'processing') throw new Error(`Delivery ${view.id} is processing without an open attempt`)
     if (view.early_ms >= WAIT_HERE_MS) return { kind: 'wait', waitMs: view.early_ms }
     if (view.early_ms > 0) await sleep(view.early_ms)
-    const step = (await waitAtGate(publisher, run, view)) ?? (await attemptDelivery(publisher, run, view))
+    const step =
+      (await waitAtGate(publisher, run, view)) ??
+      (await withSlot(publisher, view, () => attemptDelivery(publisher, run, view)))
     if (step) return step
   }
 }
@@ -40,7 +42,8 @@ async function resume(publisher: Publisher, view: RunView, open: OpenAttempt): P
   const { clientKey } = view.parts.find((begun) => begun.number === part) ?? {}
   if (!clientKey) throw new Error(`Delivery ${view.id} was sent without a client key`)
   const failure = met ?? { code: 'platform_unavailable' as const }
-  return settleUnknown(publisher, view, { number, part, sentMsAgo: sentMsAgo ?? 0, clientKey, failure })
+  const attempt = { number, part, sentMsAgo: sentMsAgo ?? 0, clientKey, failure }
+  return withSlot(publisher, view, () => settleUnknown(publisher, view, attempt))
 }
 
 /** An attempt a crash left before its bytes: nothing was sent, so the delivery is free again, at once while its budget lasts. */

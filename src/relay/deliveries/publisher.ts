@@ -6,20 +6,29 @@ import type { AttemptMeter } from '../../operations/meters.js'
 import { reachAccount, type Gateway, type Reach } from '../connections/reach-account.js'
 import { resolveContent } from '../posts/content.js'
 import { project, type Projected } from '../posts/projection.js'
+import type { CallSlots } from './call-slots.js'
 import type { RunView } from './ledger.js'
 
 /** What publishing needs of its process. */
 export interface Publisher extends Gateway {
   pace: Pace
   gates: Config['gates']
+  slots: CallSlots
   crash: Crash
   attempts: AttemptMeter
   log: Log
 }
 
 /** Where a run stands after one step: done, to be asked again when it is due, or to be tried again. */
-export type PublishStep =
-  { kind: 'settled' } | { kind: 'wait'; waitMs: number } | { kind: 'retry'; inMs: number; code: ErrorCode | null }
+export type PublishStep = { kind: 'settled' } | { kind: 'wait'; waitMs: number } | RetryStep
+
+/** To be tried again; `why` in words for who looks at the run, the code where there are none. */
+export interface RetryStep {
+  kind: 'retry'
+  inMs: number
+  code: ErrorCode | null
+  why?: string
+}
 
 /** Opens the way to a delivery's account; null when there is none any more: connection switched off or erased, platform not offered here.
  *  A look-up only asks, so a connection that takes no more posts will do. */

@@ -90,6 +90,8 @@ export interface Platform {
     /** The field to blame when the platform refuses the credentials, and the one when nothing of this kind answers at the address. */
     blame: { credentials: string; address?: string }
   }
+  /** Calls under way at once per worker process; `PLATFORM_CONCURRENCY` where none is given. */
+  concurrency?: number
   accepts: Accepts
   /** What a target may set here beside the content. */
   settings?: z.ZodObject
