@@ -48,7 +48,7 @@ await runProcess(async () => {
     config,
     database,
     sandboxDatabase,
-    gateway: createGateway({ config, database, renewals }),
+    gateway: createGateway({ config, database, renewals, log }),
     rateLimiter: new RateLimiter(database, metrics.requests),
     onlyOnce: new OnlyOnce(database),
     relayLoop,

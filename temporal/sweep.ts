@@ -4,6 +4,7 @@ import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
 import type { SweepMeter } from '../src/operations/meters.js'
 import { dropOldReplies } from '../src/accounts/idempotency.js'
+import { dropPastLimits } from '../src/relay/connections/limits.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
 
 interface SweepOptions {
@@ -14,7 +15,7 @@ interface SweepOptions {
 }
 
 /** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. Replies kept
- *  for Idempotency-Keys go after their day. */
+ *  for Idempotency-Keys go after their day, limits that platforms told of once they have passed. */
 export function startSweep({ database, sweep, meter, log }: SweepOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const run = async () => {
@@ -31,6 +32,7 @@ export function startSweep({ database, sweep, meter, log }: SweepOptions): { sto
           log.warn({ poked }, 'sweep.poked')
         }
         await dropOldReplies(database)
+        await dropPastLimits(database)
       } catch (error) {
         log.warn({ error }, 'sweep.failed')
       }

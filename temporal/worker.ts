@@ -58,7 +58,7 @@ await runProcess(async () => {
     taskQueue,
     ...workflowsOf(config),
     activities: createDeliveryActivities({
-      ...createGateway({ config, database, renewals }),
+      ...createGateway({ config, database, renewals, log }),
       pace: config.pace,
       gates: config.gates,
       slots: new CallSlots(config.gates),

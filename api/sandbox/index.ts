@@ -58,7 +58,7 @@ export function createSandbox({ sandboxDatabase: database, config }: ApiContext)
     response.set({
       'x-ratelimit-limit': String(REQUESTS_PER_MINUTE),
       'x-ratelimit-remaining': String(reply.remaining),
-      'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 60),
+      'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + reply.resetS),
     })
     switch (reply.kind) {
       case 'refused':

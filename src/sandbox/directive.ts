@@ -8,20 +8,23 @@ export interface Directive {
   slowMs: number
   /** Accept, then cut the line: `found` can be looked up afterwards, `blind` cannot. */
   drop: 'found' | 'blind' | null
+  /** Accept, and say that nothing more is taken for so many seconds. */
+  limitS: number | null
 }
 
 const MAGIC =
-  /\[sandbox:(?:slow=(?<seconds>\d{1,2})|(?<drop>drop|drop-blind)|(?<code>[a-z_]+)(?:\*(?<times>\d{1,2}))?)\]/
+  /\[sandbox:(?:slow=(?<seconds>\d{1,2})|limit=(?<limit>\d{1,2})|(?<drop>drop|drop-blind)|(?<code>[a-z_]+)(?:\*(?<times>\d{1,2}))?)\]/
 
-/** Reads the first magic text: `[sandbox:CODE]`, `[sandbox:CODE*2]`, `[sandbox:slow=5]`, `[sandbox:drop]`, `[sandbox:drop-blind]`.
+/** Reads the first magic text: `[sandbox:CODE]`, `[sandbox:CODE*2]`, `[sandbox:slow=5]`, `[sandbox:limit=3]`, `[sandbox:drop]`, `[sandbox:drop-blind]`.
  *  `publish_indeterminate` is what `drop-blind` leads to, so both mean the same. A text without one is simply accepted. */
 export function readDirective(text: string): Directive {
-  const { seconds, drop, code, times } = MAGIC.exec(text)?.groups ?? {}
+  const { seconds, limit, drop, code, times } = MAGIC.exec(text)?.groups ?? {}
   const blind = drop === 'drop-blind' || code === 'publish_indeterminate'
   return {
     refuse:
       code && code in ERRORS && !blind ? { code: code as ErrorCode, times: times ? Number(times) : Infinity } : null,
     slowMs: Number(seconds ?? 0) * 1000,
     drop: blind ? 'blind' : drop ? 'found' : null,
+    limitS: limit ? Number(limit) : null,
   }
 }

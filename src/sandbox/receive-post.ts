@@ -6,8 +6,8 @@ import { appendRequest, countRequests, expireToken, type SandboxAccount, type Sa
 /** Requests per minute and account, as its rate-limit headers say. */
 export const REQUESTS_PER_MINUTE = 6_000
 
-/** How the sandbox answers one publish request. */
-export type Reply = { remaining: number } & (
+/** How the sandbox answers one publish request; the limit is renewed in `resetS` seconds. */
+export type Reply = { remaining: number; resetS: number } & (
   | { kind: 'refused'; status: number; code: ErrorCode }
   | { kind: 'accepted'; postId: string; afterMs: number }
   | { kind: 'dropped' }
@@ -16,9 +16,10 @@ export type Reply = { remaining: number } & (
 /** Writes a publish request down and decides the answer by its magic text. What is accepted is on the list before any answer leaves. */
 export async function receivePost(database: Database, account: SandboxAccount, said: SandboxRequest): Promise<Reply> {
   const { clientKey } = said
-  const { refuse, slowMs, drop } = readDirective(said.text)
+  const { refuse, slowMs, drop, limitS } = readDirective(said.text)
   const { ofKey, lastMinute } = await countRequests(database, account.id, clientKey)
-  const remaining = Math.max(0, REQUESTS_PER_MINUTE - lastMinute - 1)
+  const remaining = limitS ? 0 : Math.max(0, REQUESTS_PER_MINUTE - lastMinute - 1)
+  const limit = { remaining, resetS: limitS ?? 60 }
   const code = codeOf({
     expired: account.expired,
     lastMinute,
@@ -26,9 +27,9 @@ export async function receivePost(database: Database, account: SandboxAccount, s
   })
   const postId = await appendRequest(database, account.id, said, code ?? 'accepted')
   if (code === 'auth_expired') await expireToken(database, account.id)
-  if (code) return { kind: 'refused', remaining, status: ERRORS[code].http, code }
+  if (code) return { kind: 'refused', ...limit, status: ERRORS[code].http, code }
   if (!postId) throw new Error('An accepted request has no post')
-  return drop ? { kind: 'dropped', remaining } : { kind: 'accepted', remaining, postId, afterMs: slowMs }
+  return drop ? { kind: 'dropped', ...limit } : { kind: 'accepted', ...limit, postId, afterMs: slowMs }
 }
 
 function codeOf({

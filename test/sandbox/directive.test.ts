@@ -1,12 +1,13 @@
 import { readDirective } from '../../src/sandbox/directive.js'
 
-const plain = { refuse: null, slowMs: 0, drop: null }
+const plain = { refuse: null, slowMs: 0, drop: null, limitS: null }
 
 test.each([
   ['hello', plain],
   ['[sandbox:content_rejected]', { ...plain, refuse: { code: 'content_rejected', times: Infinity } }],
   ['text around [sandbox:rate_limited*2] it', { ...plain, refuse: { code: 'rate_limited', times: 2 } }],
   ['[sandbox:slow=5]', { ...plain, slowMs: 5_000 }],
+  ['[sandbox:limit=3]', { ...plain, limitS: 3 }],
   ['[sandbox:drop]', { ...plain, drop: 'found' }],
   ['[sandbox:drop-blind]', { ...plain, drop: 'blind' }],
   ['[sandbox:publish_indeterminate]', { ...plain, drop: 'blind' }],

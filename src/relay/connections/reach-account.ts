@@ -2,10 +2,12 @@ import type { Database } from '../../db/client.js'
 import type { Config } from '../../config.js'
 import { createClients, type Clients } from '../../egress/clients.js'
 import type { KeyEncryptionKey } from '../../encryption.js'
+import type { Log } from '../../log.js'
 import { ERRORS, type ErrorCode } from '../../errors.js'
 import { createPlatformHttp, settleCall, type PlatformHttp } from '../platforms/http.js'
 import { createPlatforms, type Platforms } from '../platforms/index.js'
 import type { Credentials, Platform } from '../platforms/platform.js'
+import { createLimitBook, limitScope } from './limits.js'
 import { openCredentials, renewCredentials } from './repository.js'
 
 /** What reaching accounts needs of its process. */
@@ -19,14 +21,18 @@ export interface Gateway {
   renewals: Database
   /** The renewals under way in this process, by connection: whoever comes meanwhile shares the result. */
   renewing: Map<string, Promise<'renewed' | ErrorCode>>
+  /** Keeps that nothing may be called in a scope for so many milliseconds. */
+  learnLimit(scope: string, ms: number): void
 }
 
 /** The gateway of a process. `renewals` is a pool of its own. */
 export function createGateway({
   config,
+  log,
   ...pools
 }: {
   config: Config
+  log: Log
   database: Database
   renewals: Database
 }): Gateway {
@@ -37,6 +43,7 @@ export function createGateway({
     keys: config.keyEncryptionKeys,
     callTimeoutMs: config.pace.callTimeoutMs,
     renewing: new Map(),
+    learnLimit: createLimitBook(pools.database, log),
   }
 }
 
@@ -66,16 +73,22 @@ export function reachAccount(gateway: Gateway, account: StoredAccount): Reach | 
   return {
     platform,
     credentials,
-    http: (beforePublish) => bindAccount(gateway, platform, credentials, beforePublish),
+    http: (beforePublish) =>
+      bindAccount(gateway, { platform, connectionId: account.connectionId, credentials, beforePublish }),
     renew: () => shareRenewal(gateway, platform, account),
   }
 }
 
+interface Bound {
+  platform: Platform
+  connectionId: string
+  credentials: Credentials
+  beforePublish?: (() => Promise<void>) | undefined
+}
+
 function bindAccount(
-  { clients, callTimeoutMs }: Gateway,
-  platform: Platform,
-  credentials: Credentials,
-  beforePublish?: () => Promise<void>,
+  { clients, callTimeoutMs, learnLimit }: Gateway,
+  { platform, connectionId, credentials, beforePublish }: Bound,
 ): PlatformHttp {
   const { origin, headers, inner } = platform.reach(credentials)
   const client = inner ? clients.inner : clients.egress
@@ -86,6 +99,7 @@ function bindAccount(
     client,
     timeoutMs: callTimeoutMs,
     beforePublish,
+    onLimit: (ms) => learnLimit(limitScope(platform, connectionId), ms),
   })
 }
 
@@ -108,7 +122,7 @@ async function renewToken(
   const { connectionId, sealed: used } = account
   const answer = await settleCall(() =>
     renewCredentials(gateway.renewals, { connectionId, used, keys: gateway.keys }, (credentials) =>
-      refresh(credentials, bindAccount(gateway, platform, credentials)),
+      refresh(credentials, bindAccount(gateway, { platform, connectionId, credentials })),
     ),
   )
   if ('value' in answer) return 'renewed'

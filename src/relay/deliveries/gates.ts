@@ -7,18 +7,29 @@ import type { DeliveryRun } from './schema.js'
 export interface Gates {
   /** Why its platform is paused; null when it is not. */
   paused: string | null
+  /** For how long its account may not be called; null when it may be. */
+  limited_ms: number | null
 }
+
+const LONGEST_SPREAD_MS = 60_000
 
 /** The gates of a delivery `d` as one jsonb column. */
 export const gatesColumn = (sql: Sql) => sql`
-  jsonb_build_object('paused', (select reason from paused_platforms where platform = d.platform))`
+  jsonb_build_object(
+    'paused', (select reason from paused_platforms where platform = d.platform),
+    'limited_ms', (select extract(epoch from max(until) - now()) * 1000 from learned_limits
+                    where scope in (d.connection_id, 'app/' || d.platform) and until > now()))`
 
 /** Says in the row what a due delivery waits for, and how the run is to wait. Null: nothing is in the way, as far as was read; the claim decides. */
 export async function waitAtGate(publisher: Publisher, run: DeliveryRun, view: RunView): Promise<PublishStep | null> {
-  const { paused } = view.gates
+  const { paused, limited_ms } = view.gates
   if (paused !== null && (await notePaused(publisher.database, run, paused)))
     return { kind: 'wait', waitMs: around(publisher.gates.pauseWaitMs) }
-  return null
+  if (limited_ms === null) return null
+  // Never before the limit lifts, and not all at once after it.
+  const inMs = limited_ms + Math.random() * Math.min(limited_ms / 10, LONGEST_SPREAD_MS)
+  const held = await noteLimited(publisher.database, run, { platform: view.platform, inMs })
+  return held ? { kind: 'retry', inMs, code: 'rate_limited' } : null
 }
 
 /** Runs what calls the platform in one of its slots; with none free, nothing is written and the run comes back. */
@@ -42,6 +53,21 @@ async function notePaused(sql: Sql, { deliveryId, generation }: DeliveryRun, rea
   const { count } = await sql`
     update deliveries set waiting_for = ${sql.json({ code: 'publishing_paused', reason, until: null })}
      where id = ${deliveryId} and generation = ${generation} and status = 'pending' and not platform_open(platform)`
+  return count === 1
+}
+
+/** False when the delivery is not this run's to hold any more. */
+async function noteLimited(
+  sql: Sql,
+  { deliveryId, generation }: DeliveryRun,
+  { platform, inMs }: { platform: string; inMs: number },
+): Promise<boolean> {
+  const until = new Date(Date.now() + inMs).toISOString()
+  const reason = `${platform} takes nothing more of this account until its rate limit is renewed.`
+  const { count } = await sql`
+    update deliveries
+       set waiting_for = ${sql.json({ code: 'rate_limited', reason, until })}, next_attempt_at = now() + ${inMs} * interval '1 millisecond'
+     where id = ${deliveryId} and generation = ${generation} and status = 'pending'`
   return count === 1
 }
 

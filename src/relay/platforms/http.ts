@@ -65,6 +65,8 @@ interface Binding {
   signal?: AbortSignal
   /** Commits `sent`; throws CallFailure `not_sent` where this attempt may no longer send. Without it, publishing is refused. */
   beforePublish?: (() => Promise<void>) | undefined
+  /** Told when an answer says that nothing more will be taken for so many milliseconds. */
+  onLimit?: ((ms: number) => void) | undefined
 }
 
 const LONGEST_ANSWER = 1_000_000
@@ -126,6 +128,8 @@ async function exchange(
       },
       ...(json !== undefined && { body: JSON.stringify(json) }),
     })
+    const spent = readSpent(response.statusCode, response.headers, Date.now())
+    if (spent !== null) binding.onLimit?.(spent)
     const text = await readText(response.body)
     const excerpt = makeExcerpt(text, [
       binding.headers?.['authorization'],
@@ -222,13 +226,28 @@ export function readRetryAfter(value: string | null, now: number): number | null
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null
 }
 
-/** How long a refusal asks to wait: `Retry-After`, else, with nothing left of a rate limit, until its reset (Unix seconds). */
-export function readWait(headers: Record<string, string | string[] | undefined>, now: number): number | null {
-  const read = (name: string) =>
-    [headers[name], headers[`x-${name}`]].flat().find((value) => value !== undefined) ?? null
-  const asked = readRetryAfter(read('retry-after'), now)
-  if (asked !== null || read('ratelimit-remaining') !== '0') return asked
-  const resetMs = Number(read('ratelimit-reset')) * 1000 - now
+type Headers = Record<string, string | string[] | undefined>
+
+const readHeader = (headers: Headers, name: string) =>
+  [headers[name], headers[`x-${name}`]].flat().find((value) => value !== undefined) ?? null
+
+/** How long a refusal asks to wait: `Retry-After`, else, with nothing left of a rate limit, until its reset. */
+export function readWait(headers: Headers, now: number): number | null {
+  return readRetryAfter(readHeader(headers, 'retry-after'), now) ?? readReset(headers, now)
+}
+
+/** For how long nothing more will be taken, as any answer may say it: a 429 by what it asks to wait, others by a rate limit that is used up. */
+export function readSpent(status: number, headers: Headers, now: number): number | null {
+  return status === 429 ? readWait(headers, now) : readReset(headers, now)
+}
+
+// Some send the moment, as Unix seconds, others how long it takes (draft-ietf-httpapi-ratelimit-headers).
+const UNIX_SECONDS_FROM = 1_000_000_000
+
+function readReset(headers: Headers, now: number): number | null {
+  if (readHeader(headers, 'ratelimit-remaining') !== '0') return null
+  const reset = Number(readHeader(headers, 'ratelimit-reset'))
+  const resetMs = reset * 1000 - (reset > UNIX_SECONDS_FROM ? now : 0)
   return resetMs > 0 ? Math.min(resetMs, LONGEST_RETRY_AFTER_MS) : null
 }
 

@@ -92,6 +92,8 @@ export interface Platform {
   }
   /** Calls under way at once per worker process; `PLATFORM_CONCURRENCY` where none is given. */
   concurrency?: number
+  /** Whom a limit told in headers holds for; the connection where none is given. */
+  limitScope?: 'connection' | 'app'
   accepts: Accepts
   /** What a target may set here beside the content. */
   settings?: z.ZodObject
