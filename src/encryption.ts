@@ -43,8 +43,30 @@ export function encrypt(plaintext: string, place: Place, keys: readonly KeyEncry
 
 /** Opens what `encrypt` made for this very place. Throws when the key is not in the list, or a bit was changed, or the place is another. */
 export function decrypt(sealed: string, place: Place, keys: readonly KeyEncryptionKey[]): string {
+  const { dataKey, value } = unwrap(sealed, place, keys)
+  return decryptBytes(dataKey, value, place).toString('utf8')
+}
+
+/** Wraps the data key of a sealed value with the first key of the list; the value itself stays as it is, byte for byte. Throws as `decrypt` does. */
+export function rewrap(sealed: string, place: Place, keys: readonly KeyEncryptionKey[]): string {
+  const [wrapping] = keys
+  if (!wrapping) throw new Error('There is no key-encryption key')
+  const { dataKey, value } = unwrap(sealed, place, keys)
+  // A data key that does not open its value must not get a wrapping that looks sound.
+  decryptBytes(dataKey, value, place)
+  return ['v1', wrapping.id, encryptBytes(wrapping.key, dataKey, place), value].join('.')
+}
+
+/** Whether both seal the very same value, whichever key wraps its data key: each sealing makes a value part of its own. */
+export function sameValue(a: string, b: string): boolean {
+  return valuePart(a) === valuePart(b)
+}
+
+const valuePart = (sealed: string) => sealed.split('.')[3] ?? ''
+
+function unwrap(sealed: string, place: Place, keys: readonly KeyEncryptionKey[]): { dataKey: Buffer; value: string } {
   const [version, id, wrapped = '', value = ''] = sealed.split('.')
   const key = keys.find((candidate) => candidate.id === id)
   if (version !== 'v1' || !key) throw new Error(`No key-encryption key opens this value (${version}, ${id})`)
-  return decryptBytes(decryptBytes(key.key, wrapped, place), value, place).toString('utf8')
+  return { dataKey: decryptBytes(key.key, wrapped, place), value }
 }

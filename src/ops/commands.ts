@@ -1,7 +1,9 @@
 import type { Command } from './command.js'
+import { rotate } from './keys.js'
 import { pause, resume } from './platforms.js'
+import { status } from './status.js'
 
-export const COMMANDS: readonly Command[] = [pause, resume]
+export const COMMANDS: readonly Command[] = [status, pause, resume, rotate]
 
 /** The command that these arguments name, with what follows its words; null when there is none. */
 export function findCommand(args: readonly string[]): { command: Command; rest: string[] } | null {

@@ -1,4 +1,4 @@
-import { decrypt, encrypt, type KeyEncryptionKey, type Place } from '../../encryption.js'
+import { decrypt, encrypt, sameValue, type KeyEncryptionKey, type Place } from '../../encryption.js'
 import type { Database, Sql } from '../../db/client.js'
 import { newId } from '../../ids.js'
 import { recordConnectionEvent } from '../events/repository.js'
@@ -24,7 +24,9 @@ export interface Destination {
   status: ConnectionStatus
 }
 
-const place = (organisationId: string, id: string): Place => `${organisationId}|connections|credentials|${id}`
+/** The place of a connection's credentials. */
+export const credentialsPlace = (organisationId: string, id: string): Place =>
+  `${organisationId}|connections|credentials|${id}`
 
 const shown = (sql: Sql) => sql`
   id, platform, status, handle, display_name, avatar_url, metadata, token_expires_at, last_verified_at, last_error, created_via, created_at`
@@ -54,7 +56,7 @@ export async function saveConnection(
            status = 'active', last_verified_at = now(), last_error = null
     returning id`
   // Sealed for the row it lies in, so the row's id comes first.
-  const credentials = encrypt(JSON.stringify(account.credentials), place(organisationId, id), keys)
+  const credentials = encrypt(JSON.stringify(account.credentials), credentialsPlace(organisationId, id), keys)
   const [row] = await sql<[ConnectionRow]>`
     update connections set credentials = ${credentials} where id = ${id} returning ${shown(sql)}`
   return present(row)
@@ -154,11 +156,11 @@ export function openCredentials(
   sealed: string,
   { organisationId, connectionId, keys }: { organisationId: string; connectionId: string; keys: Keys },
 ): Credentials {
-  return JSON.parse(decrypt(sealed, place(organisationId, connectionId), keys)) as Credentials
+  return JSON.parse(decrypt(sealed, credentialsPlace(organisationId, connectionId), keys)) as Credentials
 }
 
 /** Marks a connection whose account does not accept the credentials `used` (as they are sealed) any more, and tells of it when that is news; one
- *  that was given others meanwhile stays. */
+ *  that was given others meanwhile stays. Compared by the value part: a rotation of keys changes the wrapping only. */
 export async function flagConnection(
   sql: Sql,
   connectionId: string,
@@ -173,7 +175,8 @@ export async function flagConnection(
   const [flagged] = await sql<{ news: boolean }[]>`
     update connections c set status = ${status}, last_error = ${sql.json(error)}
       from (select id, status from connections where id = ${connectionId} for update) before
-     where c.id = before.id and credentials = ${used} and c.status in ('active', 'reauth_required')
+     where c.id = before.id and split_part(credentials, '.', 4) = split_part(${used}, '.', 4)
+       and c.status in ('active', 'reauth_required')
     returning before.status <> c.status as news`
   if (flagged?.news) await recordConnectionEvent(sql, connectionId, status)
 }
@@ -189,11 +192,11 @@ export async function renewCredentials(
     await tx`set local lock_timeout = '5s'`
     const [row] = await tx<{ organisation_id: string; credentials: string | null }[]>`
       select organisation_id, credentials from connections where id = ${connectionId} for update`
-    if (!row?.credentials || row.credentials !== used) return
+    if (!row?.credentials || !sameValue(row.credentials, used)) return
     const renewed = await renew(
       openCredentials(row.credentials, { organisationId: row.organisation_id, connectionId, keys }),
     )
-    const sealed = encrypt(JSON.stringify(renewed), place(row.organisation_id, connectionId), keys)
+    const sealed = encrypt(JSON.stringify(renewed), credentialsPlace(row.organisation_id, connectionId), keys)
     await tx`update connections set credentials = ${sealed} where id = ${connectionId}`
   })
 }

@@ -1,0 +1,20 @@
+import { rotateKeys } from '../relay/connections/rotate-keys.js'
+import { Refusal, UsageError, type Command } from './command.js'
+
+export const rotate: Command = {
+  words: 'keys rotate',
+  takes: '',
+  does: 'Wrap every sealed value with the first key of KEY_ENCRYPTION_KEYS; once every process has that key first',
+  async run({ config, database, print }, args) {
+    if (args.length > 0) throw new UsageError('keys rotate takes nothing.')
+    const keys = config.keyEncryptionKeys
+    const { rewrapped, alreadyCurrent, unreadable } = await rotateKeys(database, keys)
+    print(
+      `key ${keys[0]?.id}: ${rewrapped} rewrapped, ${alreadyCurrent} already current, ${unreadable.length} unreadable`,
+    )
+    if (unreadable.length === 0) return
+    throw new Refusal(
+      `No key of KEY_ENCRYPTION_KEYS opens the credentials of ${unreadable.join(', ')}; they were left as they are. Add the key they were made with.`,
+    )
+  },
+}
