@@ -15,6 +15,7 @@ export function createApp(context: ApiContext): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
   app.use(observeRequests(context))
+  app.set('trust proxy', context.config.trustProxy)
   app.use((request, response, next) => {
     response.set({ 'x-request-id': randomUUID(), 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     decodeURIComponent(request.url) // throws URIError here, where it is answered like any other bad input

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readTrustedProxies } from './trusted-proxies.js'
 import { CRASH_POINTS, CRASH_SIGNALS } from './crash-points.js'
 
 /** Development's own pepper and key-encryption key: the same everywhere, so nothing kept with them is secret. Production refuses them. */
@@ -24,6 +25,12 @@ const keyEncryptionKeys = z.string().transform((text, context) =>
   }),
 )
 
+const trustedProxies = z.string().transform((text, context) => {
+  const proxies = readTrustedProxies(text)
+  if (proxies === null) context.addIssue('must be a number of proxies or a list of their addresses and ranges')
+  return proxies ?? false
+})
+
 const Environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -34,6 +41,8 @@ const Environment = z.object({
   METRICS_PORT: port.optional(),
   /** How long an api that was asked to end goes on serving while whoever sends it requests notices. */
   DRAIN_MS: milliseconds(5_000),
+  /** Whose word about a caller's address counts (`X-Forwarded-For`): nobody's, so many proxies', or those at these addresses. */
+  TRUST_PROXY: trustedProxies.prefault(''),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
@@ -91,6 +100,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
     port: env.PORT,
     metrics: Object.freeze({ host: env.METRICS_HOST, port: env.METRICS_PORT ?? metricsPort }),
     drainMs: env.DRAIN_MS,
+    trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
     temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
     taskQueueSuffix: env.TASK_QUEUE_SUFFIX,

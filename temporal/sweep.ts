@@ -3,6 +3,7 @@ import type { Config } from '../src/config.js'
 import type { Database } from '../src/db/client.js'
 import type { Log } from '../src/log.js'
 import type { SweepMeter } from '../src/operations/meters.js'
+import { chainAudit } from '../src/audit/chain.js'
 import { dropOldReplies } from '../src/accounts/idempotency.js'
 import { dropPastLimits } from '../src/relay/connections/limits.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
@@ -15,7 +16,7 @@ interface SweepOptions {
 }
 
 /** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. Replies kept
- *  for Idempotency-Keys go after their day, limits that platforms told of once they have passed. */
+ *  for Idempotency-Keys go after their day, limits that platforms told of once they have passed; the audit log is chained. */
 export function startSweep({ database, sweep, meter, log }: SweepOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const run = async () => {
@@ -33,6 +34,7 @@ export function startSweep({ database, sweep, meter, log }: SweepOptions): { sto
         }
         await dropOldReplies(database)
         await dropPastLimits(database)
+        await chainAudit(database)
       } catch (error) {
         log.warn({ error }, 'sweep.failed')
       }

@@ -8,6 +8,7 @@ import type { Page } from '../../src/db/page.js'
 import { AppError, invalid, notFound } from '../../src/errors.js'
 import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
+import { auditOf } from './audit.js'
 import { authenticate, requireScope } from './authenticate.js'
 import { readKeyedRequest } from './idempotency.js'
 import { nameRoute } from './observe.js'
@@ -63,7 +64,11 @@ function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
     }
     const work = {
       prepare: async (): Promise<unknown> => route.before?.(asked),
-      run: async (tx: Transaction, before: unknown) => writeReply(route, await route.handle({ ...asked, tx, before })),
+      run: async (tx: Transaction, before: unknown) => {
+        const result: unknown = await route.handle({ ...asked, tx, before })
+        await auditOf(tx, { route, caller, request, response, params: asked.params, result })
+        return writeReply(route, result)
+      },
     }
     const keyed = readKeyedRequest(route, request, caller)
     const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, route, work)

@@ -3,6 +3,7 @@ import type { Caller, Scope } from '../../src/accounts/schema.js'
 import type { CrashPoint } from '../../src/crash-points.js'
 import type { Transaction } from '../../src/db/client.js'
 import type { Page } from '../../src/db/page.js'
+import type { AuditAction } from '../../src/audit/schema.js'
 import type { ApiContext } from '../context.js'
 
 type Shape = Record<string, z.ZodType>
@@ -21,8 +22,21 @@ interface Request<P, Q, B, Before> {
   before: Before
 }
 
+/** A route that changes something says as which action it is written down, with the id in its path or of what it answers; null for one that writes
+ *  nothing. */
+type Audited = { method: 'get'; audit?: undefined } | { method: 'post' | 'patch' | 'delete'; audit: AuditAction | null }
+
 /** One route: read a list of them and you know the product. Validation, errors and documents come from its schemas. */
-export interface Route<
+export type Route<
+  P extends Shape | undefined,
+  Q extends z.ZodType | undefined,
+  B extends z.ZodType | undefined,
+  R extends z.ZodType,
+  L extends boolean,
+  Before,
+> = Audited & RouteParts<P, Q, B, R, L, Before>
+
+interface RouteParts<
   P extends Shape | undefined,
   Q extends z.ZodType | undefined,
   B extends z.ZodType | undefined,
@@ -30,7 +44,6 @@ export interface Route<
   L extends boolean,
   Before,
 > {
-  method: 'get' | 'post' | 'patch' | 'delete'
   /** As OpenAPI writes it: `/v1/posts/{id}`. */
   path: string
   summary: string

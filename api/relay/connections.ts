@@ -20,6 +20,7 @@ export const connectAccount = route({
   path: '/v1/connections',
   summary: 'Connect an account of a platform that does not use OAuth',
   scope: 'connect',
+  audit: 'connection.created',
   body: CreateConnection,
   responds: { status: 200, data: Connection },
   before: ({ context, caller, body }): Promise<Account> =>
@@ -63,6 +64,7 @@ export const updateConnection = route({
   path: '/v1/connections/{id}',
   summary: 'Merge metadata, switch a connection off or on',
   scope: 'connect',
+  audit: 'connection.updated',
   params,
   body: UpdateConnection,
   responds: { status: 200, data: Connection },
@@ -78,6 +80,7 @@ export const deleteConnection = route({
   path: '/v1/connections/{id}',
   summary: 'Erase the credentials and cancel what is pending for the account',
   scope: 'connect',
+  audit: 'connection.deleted',
   params,
   responds: { status: 200, data: DeletedConnection },
   before: ({ context, caller, params }): Promise<boolean> =>
@@ -90,6 +93,7 @@ export const verifyConnection = route({
   path: '/v1/connections/{id}/verify',
   summary: 'Ask the platform whether it still accepts the credentials, and refresh what is shown',
   scope: 'connect',
+  audit: 'connection.verified',
   params,
   responds: { status: 200, data: Connection },
   before: ({ context, caller, params }): Promise<verifying.Verified> =>

@@ -50,6 +50,7 @@ export const retryDelivery = route({
   path: '/v1/deliveries/{id}/retry',
   summary: 'Send one failed delivery again',
   scope: 'publish',
+  audit: 'delivery.retried',
   params,
   body: z.strictObject({ confirm_not_published: z.boolean().default(false) }),
   responds: { status: 200, data: Delivery },

@@ -1,4 +1,5 @@
 import type { AnyRoute } from '../http/route.js'
+import * as audit from './audit.js'
 import * as connections from './connections.js'
 import * as deliveries from './deliveries.js'
 import * as platforms from './platforms.js'
@@ -25,4 +26,5 @@ export const relayRoutes: readonly AnyRoute[] = [
   deliveries.readDelivery,
   deliveries.retryDelivery,
   deliveries.listAttempts,
+  audit.listAudit,
 ]

@@ -1,9 +1,10 @@
+import { verify } from './audit.js'
 import type { Command } from './command.js'
 import { rotate } from './keys.js'
 import { pause, resume } from './platforms.js'
 import { status } from './status.js'
 
-export const COMMANDS: readonly Command[] = [status, pause, resume, rotate]
+export const COMMANDS: readonly Command[] = [status, pause, resume, rotate, verify]
 
 /** The command that these arguments name, with what follows its words; null when there is none. */
 export function findCommand(args: readonly string[]): { command: Command; rest: string[] } | null {

@@ -1,4 +1,6 @@
+import { writeAudit } from '../audit/repository.js'
 import { rotateKeys } from '../relay/connections/rotate-keys.js'
+import { operatorDeed } from './audit.js'
 import { Refusal, UsageError, type Command } from './command.js'
 
 export const rotate: Command = {
@@ -8,6 +10,8 @@ export const rotate: Command = {
   async run({ config, database, print }, args) {
     if (args.length > 0) throw new UsageError('keys rotate takes nothing.')
     const keys = config.keyEncryptionKeys
+    // Before, as it is many transactions: what began is known, whatever becomes of it.
+    await writeAudit(database, operatorDeed('keys.rotated', keys[0]?.id ?? ''))
     const { rewrapped, alreadyCurrent, unreadable } = await rotateKeys(database, keys)
     print(
       `key ${keys[0]?.id}: ${rewrapped} rewrapped, ${alreadyCurrent} already current, ${unreadable.length} unreadable`,

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
+import { writeAudit } from '../audit/repository.js'
 import { createPlatforms } from '../relay/platforms/index.js'
 import { pausePlatform, resumePlatform } from '../relay/platforms/pauses.js'
 import { wakePaused } from '../relay/deliveries/wake-paused.js'
+import { operatorDeed } from './audit.js'
 import { Refusal, UsageError, type Command, type Operation } from './command.js'
 
 export const pause: Command = {
@@ -13,7 +15,10 @@ export const pause: Command = {
     const known = [...createPlatforms(config).keys()]
     if (!known.includes(platform))
       throw new Refusal(`There is no platform "${platform}" here; there are ${known.join(', ')}. Nothing was changed.`)
-    const { since } = await database.begin((tx) => pausePlatform(tx, { platform, reason }))
+    const { since } = await database.begin(async (tx) => {
+      await writeAudit(tx, operatorDeed('platform.paused', platform))
+      return pausePlatform(tx, { platform, reason })
+    })
     print(`${platform} is paused since ${since.toISOString()}: ${reason}`)
   },
 }
@@ -25,7 +30,11 @@ export const resume: Command = {
   async run({ database, print }: Operation, args) {
     const [platform, ...more] = args
     if (!platform || platform.startsWith('-') || more.length > 0) throw new UsageError('resume takes one platform.')
-    const lifted = await database.begin((tx) => resumePlatform(tx, platform))
+    const lifted = await database.begin(async (tx) => {
+      const lifted = await resumePlatform(tx, platform)
+      if (lifted) await writeAudit(tx, operatorDeed('platform.resumed', platform))
+      return lifted
+    })
     // Also when there was no pause: a resume that died half-way left some asleep.
     const woken = await wakePaused(database, platform)
     print(lifted ? `${platform} is resumed; deliveries woken: ${woken}` : `${platform} is not paused`)
