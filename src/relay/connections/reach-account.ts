@@ -99,7 +99,8 @@ function bindAccount(
     client,
     timeoutMs: callTimeoutMs,
     beforePublish,
-    onLimit: (ms) => learnLimit(limitScope(platform, connectionId), ms),
+    // What asks and renews has limits of its own.
+    onLimit: beforePublish && ((ms) => learnLimit(limitScope(platform, connectionId), ms)),
   })
 }
 

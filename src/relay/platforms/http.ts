@@ -2,6 +2,7 @@ import { request, type Dispatcher } from 'undici'
 import type { z } from 'zod'
 import type { ErrorCode } from '../../errors.js'
 import type { Refusal } from './platform.js'
+import { readSpent, readWait } from './rate-headers.js'
 
 /** Why a call to a platform brought nothing.
  *  not_sent: no byte of the request left · refused: the platform answered no · ambiguous: it may have been carried out. */
@@ -65,14 +66,13 @@ interface Binding {
   signal?: AbortSignal
   /** Commits `sent`; throws CallFailure `not_sent` where this attempt may no longer send. Without it, publishing is refused. */
   beforePublish?: (() => Promise<void>) | undefined
-  /** Told when an answer says that nothing more will be taken for so many milliseconds. */
+  /** Told when the answer to the guarded request, or a 429 to another, says that nothing more will be taken for so many milliseconds. */
   onLimit?: ((ms: number) => void) | undefined
 }
 
 const LONGEST_ANSWER = 1_000_000
 const EXCERPT = 500
 const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504])
-const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
 
 // Failures of resolving, connecting and TLS: the request was not begun.
 const NOT_BEGUN =
@@ -81,8 +81,12 @@ const NOT_BEGUN =
 /** Binds HTTP to an origin, its headers and its refusal table. */
 export function createPlatformHttp(binding: Binding): PlatformHttp {
   let published = false
-  const call = <T>(method: 'GET' | 'POST', path: string, schema: z.ZodType<T>, options: CallOptions = {}) =>
-    exchange(binding, { method, path, ...options }).then((answer) => readAnswer(answer, schema, binding.refusals))
+  const call = <T>(
+    method: 'GET' | 'POST',
+    path: string,
+    schema: z.ZodType<T>,
+    options: CallOptions & { guarded?: boolean } = {},
+  ) => exchange(binding, { method, path, ...options }).then((answer) => readAnswer(answer, schema, binding.refusals))
   return {
     get: (path, schema, options) => call('GET', path, schema, options),
     post: (path, schema, options) => call('POST', path, schema, options),
@@ -95,7 +99,7 @@ export function createPlatformHttp(binding: Binding): PlatformHttp {
       if (published || !binding.beforePublish) throw new Error('An attempt makes exactly one guarded request')
       published = true
       await binding.beforePublish()
-      return call('POST', path, schema, options)
+      return call('POST', path, schema, { ...options, guarded: true })
     },
   }
 }
@@ -109,10 +113,14 @@ interface Answer {
   retryAfterMs: number | null
 }
 
-async function exchange(
-  binding: Binding,
-  { method, path, headers, query, json }: CallOptions & { method: 'GET' | 'POST'; path: string },
-) {
+interface Exchange extends CallOptions {
+  method: 'GET' | 'POST'
+  path: string
+  /** It is the one that publishes. */
+  guarded?: boolean
+}
+
+async function exchange(binding: Binding, { method, path, headers, query, json, guarded = false }: Exchange) {
   const signals = [AbortSignal.timeout(binding.timeoutMs), ...(binding.signal ? [binding.signal] : [])]
   try {
     const response = await request(new URL(path, binding.origin), {
@@ -128,7 +136,9 @@ async function exchange(
       },
       ...(json !== undefined && { body: JSON.stringify(json) }),
     })
-    const spent = readSpent(response.statusCode, response.headers, Date.now())
+    // Limits are often those of one address: what a sign-in or a question has left says nothing of publishing.
+    const spent =
+      guarded || response.statusCode === 429 ? readSpent(response.statusCode, response.headers, Date.now()) : null
     if (spent !== null) binding.onLimit?.(spent)
     const text = await readText(response.body)
     const excerpt = makeExcerpt(text, [
@@ -217,38 +227,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined // told from a body that is JSON by the caller: there is no JSON `undefined`
   }
-}
-
-/** `Retry-After` (RFC 9110 10.2.3), seconds or a date, as milliseconds from `now`, 24 hours at the most. */
-export function readRetryAfter(value: string | null, now: number): number | null {
-  if (!value) return null
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null
-}
-
-type Headers = Record<string, string | string[] | undefined>
-
-const readHeader = (headers: Headers, name: string) =>
-  [headers[name], headers[`x-${name}`]].flat().find((value) => value !== undefined) ?? null
-
-/** How long a refusal asks to wait: `Retry-After`, else, with nothing left of a rate limit, until its reset. */
-export function readWait(headers: Headers, now: number): number | null {
-  return readRetryAfter(readHeader(headers, 'retry-after'), now) ?? readReset(headers, now)
-}
-
-/** For how long nothing more will be taken, as any answer may say it: a 429 by what it asks to wait, others by a rate limit that is used up. */
-export function readSpent(status: number, headers: Headers, now: number): number | null {
-  return status === 429 ? readWait(headers, now) : readReset(headers, now)
-}
-
-// Some send the moment, as Unix seconds, others how long it takes (draft-ietf-httpapi-ratelimit-headers).
-const UNIX_SECONDS_FROM = 1_000_000_000
-
-function readReset(headers: Headers, now: number): number | null {
-  if (readHeader(headers, 'ratelimit-remaining') !== '0') return null
-  const reset = Number(readHeader(headers, 'ratelimit-reset'))
-  const resetMs = reset * 1000 - (reset > UNIX_SECONDS_FROM ? now : 0)
-  return resetMs > 0 ? Math.min(resetMs, LONGEST_RETRY_AFTER_MS) : null
 }
 
 /** Runs an adapter's function and tells what it brought: its value, or the failure. An error of our own (a bug in an adapter) is

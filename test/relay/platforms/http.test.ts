@@ -2,13 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import { createInnerClient } from '../../../src/egress/inner.js'
-import {
-  createPlatformHttp,
-  readRetryAfter,
-  readSpent,
-  readWait,
-  settleCall,
-} from '../../../src/relay/platforms/http.js'
+import { createPlatformHttp, settleCall } from '../../../src/relay/platforms/http.js'
 
 let server: Server
 let origin: string
@@ -27,7 +21,7 @@ const refusals = [
   { status: 422, code: 'content_rejected' },
 ] as const
 
-function bind(more: { origin?: string; beforePublish?: () => Promise<void> } = {}) {
+function bind(more: { origin?: string; beforePublish?: () => Promise<void>; onLimit?: (ms: number) => void } = {}) {
   return createPlatformHttp({
     origin,
     refusals,
@@ -148,36 +142,15 @@ test('an error of our own is ambiguous only once something may have left', async
   expect(await settleCall(broken, () => false)).toMatchObject({ failure: { certainty: 'not_sent' } })
 })
 
-test.each([
-  ['5', 5_000],
-  ['Sun, 01 Mar 2026 12:00:30 GMT', 30_000],
-  ['Sun, 01 Mar 2020 12:00:30 GMT', 0],
-  ['999999999', 24 * 3_600_000],
-  ['soon', null],
-  [null, null],
-])('Retry-After %s', (value, expected) => {
-  expect(readRetryAfter(value, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected)
-})
-
-test.each([
-  [{ 'retry-after': '5', 'ratelimit-remaining': '0', 'ratelimit-reset': '1772366460' }, 5_000],
-  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': '1772366460' }, 60_000],
-  [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1772366460' }, 60_000],
-  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': '60' }, 60_000],
-  [{ 'ratelimit-remaining': '3', 'ratelimit-reset': '1772366460' }, null],
-  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': '1772366000' }, null],
-  [{ 'ratelimit-remaining': '0', 'ratelimit-reset': 'soon' }, null],
-  [{}, null],
-])('a wait read from %j', (headers, expected) => {
-  expect(readWait(headers, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected)
-})
-
-test.each([
-  [200, { 'ratelimit-remaining': '0', 'ratelimit-reset': '60' }, 60_000],
-  [200, { 'ratelimit-remaining': '1', 'ratelimit-reset': '60' }, null],
-  [429, { 'retry-after': '5' }, 5_000],
-  [429, {}, null],
-  [503, { 'retry-after': '5' }, null], // busy, which is no limit of this account
-])('a limit that is used up, read from a %i with %j', (status, headers, expected) => {
-  expect(readSpent(status, headers, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected)
+test('a limit that is used up is told of by the guarded request, and by a 429 to any', async () => {
+  const told: number[] = []
+  const http = bind({ onLimit: (ms) => told.push(ms) })
+  answer = reply(200, '{"id":"1"}', { 'ratelimit-remaining': '0', 'ratelimit-reset': '60' })
+  await http.get('/me', Answer)
+  expect(told).toEqual([])
+  await http.publish('/posts', Answer)
+  expect(told).toEqual([60_000])
+  answer = reply(429, '', { 'retry-after': '7' })
+  await settleCall(() => http.post('/uploads', Answer))
+  expect(told).toEqual([60_000, 7_000])
 })

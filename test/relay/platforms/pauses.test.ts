@@ -1,6 +1,8 @@
 import { createOrganisation } from '../../../src/accounts/repository.js'
 import { connectDatabase, type Database } from '../../../src/db/client.js'
-import { claimDelivery } from '../../../src/relay/deliveries/ledger.js'
+import { waitAtGate } from '../../../src/relay/deliveries/gates.js'
+import { claimDelivery, type RunView } from '../../../src/relay/deliveries/ledger.js'
+import type { Publisher } from '../../../src/relay/deliveries/publisher.js'
 import { pokeOverdue } from '../../../src/relay/deliveries/rearm.js'
 import { wakePaused } from '../../../src/relay/deliveries/wake-paused.js'
 import { findPauses, pausePlatform, resumePlatform } from '../../../src/relay/platforms/pauses.js'
@@ -90,6 +92,29 @@ test('pausing twice keeps since and takes the new reason; resuming what is not p
   const second = await pause('sandbox', 'two')
   expect(second).toEqual({ platform: 'sandbox', reason: 'two', since: first.since })
   expect([await resume(), await resume()]).toEqual([true, false])
+})
+
+test('nobody begins to wait for a pause that is being lifted, and so nobody is left asleep', async () => {
+  const [id = ''] = await deliveries(1)
+  const publisher = { database: other, gates: { pauseWaitMs: 1_000 } } as Publisher
+  const view = { gates: { paused: 'as it was read', limited_ms: null } } as RunView
+  const hold = () => waitAtGate(publisher, { deliveryId: id, generation: 1 }, view)
+  const waitingFor = async () =>
+    (await sql()<{ waiting_for: object | null }[]>`select waiting_for from deliveries where id = ${id}`)[0]?.waiting_for
+  await pause()
+  let late: Promise<unknown> | undefined
+  await sql().begin(async (tx) => {
+    await resumePlatform(tx, 'sandbox')
+    late = hold() // its statement begins while the pause can still be seen
+    await until('it waits for the gate', waitsForLock)
+  })
+  expect([await late, await waitingFor()]).toEqual([null, null])
+
+  await pause()
+  expect(await hold()).toMatchObject({ kind: 'wait' })
+  expect(await waitingFor()).toMatchObject({ code: 'publishing_paused', until: null })
+  await resume()
+  expect([await wakePaused(sql(), 'sandbox'), await linesOf([id])]).toEqual([1, ['poke_delivery']])
 })
 
 test('lifting wakes everything that waits for it, batch by batch, and nothing else', async () => {

@@ -1,0 +1,33 @@
+const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
+
+/** `Retry-After` (RFC 9110 10.2.3), seconds or a date, as milliseconds from `now`, 24 hours at the most. */
+export function readRetryAfter(value: string | null, now: number): number | null {
+  if (!value) return null
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null
+}
+
+type Headers = Record<string, string | string[] | undefined>
+
+const readHeader = (headers: Headers, name: string) =>
+  [headers[name], headers[`x-${name}`]].flat().find((value) => value !== undefined) ?? null
+
+/** How long a refusal asks to wait: `Retry-After`, else, with nothing left of a rate limit, until its reset. */
+export function readWait(headers: Headers, now: number): number | null {
+  return readRetryAfter(readHeader(headers, 'retry-after'), now) ?? readReset(headers, now)
+}
+
+/** For how long nothing more will be taken, as any answer may say it: a 429 by what it asks to wait, others by a rate limit that is used up. */
+export function readSpent(status: number, headers: Headers, now: number): number | null {
+  return status === 429 ? readWait(headers, now) : readReset(headers, now)
+}
+
+// Some send the moment, as Unix seconds, others how long it takes (draft-ietf-httpapi-ratelimit-headers).
+const UNIX_SECONDS_FROM = 1_000_000_000
+
+function readReset(headers: Headers, now: number): number | null {
+  if (readHeader(headers, 'ratelimit-remaining') !== '0') return null
+  const reset = Number(readHeader(headers, 'ratelimit-reset'))
+  const resetMs = reset * 1000 - (reset > UNIX_SECONDS_FROM ? now : 0)
+  return resetMs > 0 ? Math.min(resetMs, LONGEST_RETRY_AFTER_MS) : null
+}
