@@ -73,7 +73,7 @@ function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
     const keyed = readKeyedRequest(route, request, caller)
     const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, route, work)
     if (route.crashPoint) context.crash(route.crashPoint)
-    if (!isReadOnly(route)) context.relayLoop.nudge()
+    if (route.audit) context.relayLoop.nudge()
     if (reply.replayed) {
       context.requests.replayed()
       response.set('idempotent-replayed', 'true')
@@ -89,15 +89,13 @@ async function admit(context: ApiContext, request: Request, response: Response, 
   return caller
 }
 
-const isReadOnly = ({ method, readOnly }: AnyRoute) => readOnly === true || method === 'get'
-
 async function doOnce(
   { database }: ApiContext,
   route: AnyRoute,
   { prepare, run }: { prepare(): Promise<unknown>; run(tx: Transaction, before: unknown): Promise<StoredReply> },
 ) {
   const prepared = await prepare()
-  return { ...(await database.begin(isReadOnly(route) ? 'read only' : '', (tx) => run(tx, prepared))), replayed: false }
+  return { ...(await database.begin(route.audit ? '' : 'read only', (tx) => run(tx, prepared))), replayed: false }
 }
 
 function writeReply({ responds }: AnyRoute, result: unknown): StoredReply {

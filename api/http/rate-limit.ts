@@ -7,7 +7,8 @@ import type { RequestMeter } from '../../src/operations/meters.js'
 
 /** One window per key. A key over its limit is refused from memory until its window ends, so that it costs the database nothing. */
 export class RateLimiter {
-  private readonly blocked = new Map<string, RateWindow>()
+  /** With the moment it ends, by this process's own unchanging clock. */
+  private readonly blocked = new Map<string, { window: RateWindow; endsAt: number }>()
 
   constructor(
     private readonly database: Database,
@@ -23,18 +24,18 @@ export class RateLimiter {
       'x-ratelimit-reset': String(window.reset),
     })
     if (!window.exceeded) return
-    this.blocked.set(id, window)
     this.meter.refused()
-    const retryAfter = Math.max(1, Math.ceil(window.reset - Date.now() / 1000))
+    const known = this.blocked.get(id) ?? { window, endsAt: performance.now() + window.resetInMs }
+    this.blocked.set(id, known)
     throw new AppError('rate_limited', `This key may make ${window.limit} requests a minute.`, {
-      retry_after: retryAfter,
+      retry_after: Math.max(1, Math.ceil((known.endsAt - performance.now()) / 1000)),
     })
   }
 
   private stillBlocked(id: string): RateWindow | null {
-    const window = this.blocked.get(id)
-    if (!window) return null
-    if (Date.now() / 1000 < window.reset) return window
+    const known = this.blocked.get(id)
+    if (!known) return null
+    if (performance.now() < known.endsAt) return known.window
     this.blocked.delete(id)
     return null
   }

@@ -23,7 +23,7 @@ interface Request<P, Q, B, Before> {
 }
 
 /** A route that changes something says as which action it is written down, with the id in its path or of what it answers; null for one that writes
- *  nothing. */
+ *  nothing, as no GET does: its transaction cannot. */
 type Audited = { method: 'get'; audit?: undefined } | { method: 'post' | 'patch' | 'delete'; audit: AuditAction | null }
 
 /** One route: read a list of them and you know the product. Validation, errors and documents come from its schemas. */
@@ -47,8 +47,6 @@ interface RouteParts<
   /** As OpenAPI writes it: `/v1/posts/{id}`. */
   path: string
   summary: string
-  /** Writes nothing, though it is a POST; every GET writes nothing anyway. Its transaction cannot. */
-  readOnly?: true
   /** Not in the spec: `x-additive` in the document. */
   additive?: true
   /** Null: no credential needed. */

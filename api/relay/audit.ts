@@ -13,7 +13,7 @@ export const listAudit = route({
   scope: 'admin',
   query: z.strictObject({
     action: AuditAction.optional(),
-    actor: plainText.max(255).optional(),
+    actor: plainText({ max: 255 }).optional(),
     from: z.iso.datetime({ offset: true }).optional(),
     to: z.iso.datetime({ offset: true }).optional(),
     limit: limitParameter({ max: 100, usual: 25 }),

@@ -41,7 +41,7 @@ export const previewPost = route({
   path: '/v1/posts/preview',
   summary: 'What each target would get of a post, and why it would not; writes nothing',
   scope: 'read',
-  readOnly: true,
+  audit: null,
   body: PreviewPost,
   responds: { status: 200, data: PreviewedPost },
   handle: ({ tx, context, caller, body }) =>

@@ -34,7 +34,7 @@ test('the api counts requests by route template, replays and refusals, and tells
   await tenant.call('PUT', `/v1/posts/${data.id}`)
   await tenant.call('GET', '/v1/nothing/of/that/name')
   await tenant.settled(data.id)
-  const hasty = await app.tenant(undefined, { requestsPerMinute: 1 })
+  const hasty = await app.tenant(undefined, { limits: { requests_per_minute: 1 } })
   for (let count = 0; count < 3; count++) await hasty.call('GET', '/v1/posts')
 
   const text = await scrape(app.api)

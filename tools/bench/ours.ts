@@ -3,6 +3,7 @@ import { SCOPES } from '../../src/accounts/schema.js'
 import { DEV_ONLY_PEPPER } from '../../src/config.js'
 import type { Database } from '../../src/db/client.js'
 import { createPlatforms } from '../../src/relay/platforms/index.js'
+import { CreatePost } from '../../src/relay/posts/schema.js'
 import { createPost } from '../../src/relay/posts/create-post.js'
 import { RelayClient } from '../demo/client.js'
 
@@ -46,13 +47,11 @@ export async function acceptHeld(
       const post = await createPost(
         tx,
         { caller, platforms },
-        {
+        CreatePost.parse({
           content: { text: `bench ${at}` },
-          connection_ids: [tenant.connections[at % ACCOUNTS] ?? ''],
-          validation: 'lenient',
-          draft: false,
+          connection_ids: [tenant.connections[at % ACCOUNTS]],
           ...(dueAt && { scheduled_at: dueAt.toISOString() }),
-        },
+        }),
       )
       ids.push(post.id)
     }

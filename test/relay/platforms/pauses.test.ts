@@ -42,7 +42,8 @@ async function deliveries(count: number, platform = 'sandbox'): Promise<string[]
   return rows.map(({ id }) => id)
 }
 
-const claim = (id: string, by: Database = sql()) => claimDelivery(by, { deliveryId: id, generation: 1 }, 'key')
+const claim = (id: string, by: Database = sql()) =>
+  claimDelivery(by, { deliveryId: id, generation: 1 }, { number: 0, clientKey: 'key' })
 const waitsForLock = async () => {
   const [row] = await sql()`select from pg_locks where locktype = 'advisory' and not granted`
   return row !== undefined
@@ -78,7 +79,7 @@ test('a pause commits only after the claims that came first', async () => {
   let paused = false
   let pausing: Promise<unknown> | undefined
   await other.begin(async (tx) => {
-    await claimDelivery(tx, { deliveryId: id, generation: 1 }, 'key')
+    await claimDelivery(tx, { deliveryId: id, generation: 1 }, { number: 0, clientKey: 'key' })
     pausing = pause().then(() => (paused = true))
     await until('the pause waits', waitsForLock)
     expect(paused).toBe(false)
