@@ -3,8 +3,8 @@ import type { Config } from '../../config.js'
 /** One platform's calls in this process. */
 interface Calls {
   underWay: number
-  /** About how many were turned away and will come back. */
-  turnedAway: number
+  /** The deliveries that were turned away and will come back. */
+  turnedAway: Set<string>
   /** How long a call takes, as the last ones did. */
   usualMs: number
 }
@@ -22,30 +22,37 @@ export class CallSlots {
   constructor(private readonly options: Pick<Config['gates'], 'concurrency' | 'fullRetryMs'>) {}
 
   /** `concurrency` is the platform's own limit; the process's usual one where it has none. */
-  take(platform: string, concurrency = this.options.concurrency): Slot {
+  take(deliveryId: string, platform: string, concurrency = this.options.concurrency): Slot {
     const calls = this.callsOf(platform)
-    if (calls.underWay >= concurrency) return { release: null, inMs: this.turnAway(calls, concurrency) }
+    if (calls.underWay >= concurrency) {
+      calls.turnedAway.add(deliveryId)
+      return { release: null, inMs: this.waitOf(calls, concurrency) }
+    }
     calls.underWay++
-    calls.turnedAway = Math.max(0, calls.turnedAway - 1)
+    calls.turnedAway.delete(deliveryId)
     const since = performance.now()
     return { release: () => this.release(calls, performance.now() - since) }
   }
 
   private release(calls: Calls, tookMs: number): void {
     calls.underWay--
-    calls.usualMs = 0.8 * calls.usualMs + 0.2 * tookMs
-    if (calls.underWay === 0) calls.turnedAway = 0
+    calls.usualMs = (calls.usualMs + tookMs) / 2
+    // Some never come back here: cancelled, or taken by another worker.
+    if (calls.underWay === 0) calls.turnedAway.clear()
   }
 
-  private turnAway(calls: Calls, concurrency: number): number {
-    calls.turnedAway++
+  private waitOf({ turnedAway, usualMs }: Calls, concurrency: number): number {
     const { fullRetryMs } = this.options
-    const queueMs = (calls.turnedAway * calls.usualMs) / concurrency
+    const queueMs = (turnedAway.size * usualMs) / concurrency
     return Math.min(LONGEST_WAIT_MS, Math.max(fullRetryMs, queueMs)) * (0.5 + Math.random())
   }
 
   private callsOf(platform: string): Calls {
-    const known = this.platforms.get(platform) ?? { underWay: 0, turnedAway: 0, usualMs: this.options.fullRetryMs }
+    const known = this.platforms.get(platform) ?? {
+      underWay: 0,
+      turnedAway: new Set(),
+      usualMs: this.options.fullRetryMs,
+    }
     this.platforms.set(platform, known)
     return known
   }

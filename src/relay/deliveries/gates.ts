@@ -35,10 +35,10 @@ export async function waitAtGate(publisher: Publisher, run: DeliveryRun, view: R
 /** Runs what calls the platform in one of its slots; with none free, nothing is written and the run comes back. */
 export async function withSlot<T>(
   { slots, platforms }: Publisher,
-  { platform }: RunView,
+  { id, platform }: RunView,
   call: () => Promise<T>,
 ): Promise<T | PublishStep> {
-  const slot = slots.take(platform, platforms.get(platform)?.concurrency)
+  const slot = slots.take(id, platform, platforms.get(platform)?.concurrency)
   if (!slot.release) return { kind: 'retry', inMs: slot.inMs, code: null, why: `${platform} has no slot free` }
   try {
     return await call()
