@@ -73,7 +73,7 @@ test('what is replayed, refused or only read is not written down', async () => {
   await tenant.call('POST', '/v1/posts', body, headers)
   const replay = await tenant.call('POST', '/v1/posts', body, headers)
   expect(replay.headers.get('idempotent-replayed')).toBe('true')
-  await tenant.call('POST', '/v1/posts', { ...body, connection_ids: [] })
+  await tenant.call('POST', '/v1/posts', { ...body, when: 'now' })
   await tenant.call('POST', `/v1/posts/post_${'0'.repeat(32)}/publish`)
   await tenant.call('GET', '/v1/posts')
   expect((await entries()).map(({ action }) => action)).toEqual(['post.created', 'connection.created'])
