@@ -10,7 +10,7 @@ import {
   openAccount,
   readTimeline,
   tradeToken,
-  type SandboxAccount,
+  type SignedIn,
 } from '../../src/sandbox/repository.js'
 import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
@@ -91,7 +91,7 @@ export function createSandbox({ sandboxDatabase: database, config }: ApiContext)
     response.type('html').send(renderTimeline(found))
   })
 
-  async function signIn(request: Request): Promise<SandboxAccount> {
+  async function signIn(request: Request): Promise<SignedIn> {
     const account = await findAccount(database, bearerOf(request))
     // A token that was traded meanwhile: whoever sent it reads the new one and tries again.
     if (!account) throw new AppError('auth_expired', 'This token is not valid any more.')

@@ -1,7 +1,7 @@
 import type { Database } from '../db/client.js'
 import { ERRORS, type ErrorCode } from '../errors.js'
 import { readDirective } from './directive.js'
-import { appendRequest, countRequests, expireToken, type SandboxAccount, type SandboxRequest } from './repository.js'
+import { appendRequest, countRequests, expireToken, type SignedIn, type SandboxRequest } from './repository.js'
 
 /** Requests per minute and account, as its rate-limit headers say. */
 export const REQUESTS_PER_MINUTE = 6_000
@@ -14,7 +14,7 @@ export type Reply = { remaining: number; resetS: number } & (
 )
 
 /** Writes a publish request down and decides the answer by its magic text. What is accepted is on the list before any answer leaves. */
-export async function receivePost(database: Database, account: SandboxAccount, said: SandboxRequest): Promise<Reply> {
+export async function receivePost(database: Database, account: SignedIn, said: SandboxRequest): Promise<Reply> {
   const { clientKey } = said
   const { refuse, slowMs, drop, limitS } = readDirective(said.text)
   const { ofKey, lastMinute } = await countRequests(database, account.id, clientKey)
@@ -26,7 +26,7 @@ export async function receivePost(database: Database, account: SandboxAccount, s
     refuse: refuse && ofKey < refuse.times ? refuse.code : null,
   })
   const postId = await appendRequest(database, account.id, said, code ?? 'accepted')
-  if (code === 'auth_expired') await expireToken(database, account.id)
+  if (code === 'auth_expired') await expireToken(database, account)
   if (code) return { kind: 'refused', ...limit, status: ERRORS[code].http, code }
   if (!postId) throw new Error('An accepted request has no post')
   return drop ? { kind: 'dropped', ...limit } : { kind: 'accepted', ...limit, postId, afterMs: slowMs }

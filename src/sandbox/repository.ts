@@ -9,6 +9,9 @@ export interface SandboxAccount {
   expired: boolean
 }
 
+/** An account with the token that a request came with, hashed. */
+export type SignedIn = SandboxAccount & { token: Uint8Array }
+
 /** What a request to publish says. */
 export interface SandboxRequest {
   clientKey: string
@@ -45,17 +48,17 @@ export async function openAccount(sql: Sql, { owner, name }: { owner: string; na
 }
 
 /** The account this token belongs to, also when it has expired. Its first use ends the token it was traded for. */
-export async function findAccount(sql: Sql, token: string): Promise<SandboxAccount | null> {
-  const [account] = await sql<(SandboxAccount & { traded: boolean })[]>`
-    select id, name, timeline, expired, previous_token is not null as traded from sandbox_accounts where token = ${hash(token)}`
+export async function findAccount(sql: Sql, token: string): Promise<SignedIn | null> {
+  const [account] = await sql<(SignedIn & { traded: boolean })[]>`
+    select id, name, timeline, expired, token, previous_token is not null as traded from sandbox_accounts where token = ${hash(token)}`
   if (account?.traded)
-    await sql`update sandbox_accounts set previous_token = null where id = ${account.id} and token = ${hash(token)}`
+    await sql`update sandbox_accounts set previous_token = null where id = ${account.id} and token = ${account.token}`
   return account ?? null
 }
 
-/** Makes the account's token expire. */
-export async function expireToken(sql: Sql, accountId: string): Promise<void> {
-  await sql`update sandbox_accounts set expired = true where id = ${accountId}`
+/** Makes the token of a request expire, not one that it was traded for meanwhile. */
+export async function expireToken(sql: Sql, { id, token }: SignedIn): Promise<void> {
+  await sql`update sandbox_accounts set expired = true where id = ${id} and token = ${token}`
 }
 
 /** Trades a token, expired or not, for a new one; null when it is unknown, as one is that was traded before and whose successor was used. */

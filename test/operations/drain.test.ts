@@ -57,9 +57,13 @@ describe('an api that is asked to end', () => {
     const connection = await tenant.connect()
     let letGo = () => undefined as void
     const held = new Promise<void>((resolve) => (letGo = resolve))
-    const holding = app.sql.begin(async (tx) => {
-      await tx`select from connections where id = ${connection} for update`
-      await held
+    let holding: Promise<unknown> | undefined
+    await new Promise<void>((locked) => {
+      holding = app.sql.begin(async (tx) => {
+        await tx`select from connections where id = ${connection} for update`
+        locked()
+        await held
+      })
     })
     const slow = tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } })
     const waiting = () =>
