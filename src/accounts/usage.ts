@@ -10,8 +10,11 @@ interface MonthUse {
   resetsAt: Date
 }
 
-/** How near to a limit requests are let through one at a time, so that none of several at once goes beyond it. */
+/** So near to a limit requests are let through one at a time, as those that are not committed yet cannot be seen. */
 const NEAR = 500
+
+/** A row of its own for each of this many connections, so that they seldom wait for each other. */
+const shard = (sql: Sql) => sql`pg_backend_pid() % 64`
 
 /** Counts a delivery that succeeded, and its post the first time one of its deliveries does (shapes.md 2, Usage). */
 export async function countSuccess(
@@ -21,12 +24,12 @@ export async function countSuccess(
   await sql`
     with counted as (update posts set counted_at = now() where id = ${postId} and counted_at is null returning 1)
     insert into usage (organisation_id, month, shard, posts, deliveries)
-    values (${organisationId}, ${thisMonth(sql)}, pg_backend_pid() % 16, (select count(*) from counted), 1)
+    values (${organisationId}, ${thisMonth(sql)}, ${shard(sql)}, (select count(*) from counted), 1)
     on conflict (organisation_id, month, shard) do update
        set posts = usage.posts + excluded.posts, deliveries = usage.deliveries + 1`
 }
 
-/** Throws 429 quota_exceeded when the month that `postId` is due in holds more than the plan allows, the post included. Call it last in the
+/** Throws 429 quota_exceeded when the month that a post is due in holds more than the plan allows, the post included. Call it last in the
  *  transaction that accepted, scheduled or released the post. */
 export async function requireQuota(
   tx: Sql,
@@ -37,30 +40,47 @@ export async function requireQuota(
     { limit: 'posts_per_month', max: limits.posts_per_month, of: 'posts' },
     { limit: 'deliveries_per_month', max: limits.deliveries_per_month, of: 'deliveries' },
   ] as const
-  if (bounds.every(({ max }) => max < 0)) return
-  const over = (use: MonthUse, margin: number) =>
-    bounds.find(({ max, of }) => max >= 0 && use[of] + use.own[of] + margin > max)
-  if (!over(await readMonth(tx, organisationId, postId), NEAR)) return
+  const accepted = await noteAccepted(tx, organisationId, postId)
+  if (bounds.every(({ max, of }) => max < 0 || accepted[of] + NEAR <= max)) return
 
+  // Something of it may have failed, been cancelled or moved: one request at a time counts what is so.
   await tx`select pg_advisory_xact_lock(hashtextextended(${`quota ${organisationId}`}, 0))`
   const use = await readMonth(tx, organisationId, postId)
-  const exceeded = over(use, 0)
+  const exceeded = bounds.find(({ max, of }) => max >= 0 && use[of] + use.own[of] > max)
   if (!exceeded) return
   const { limit, max, of } = exceeded
-  throw new AppError(
-    'quota_exceeded',
-    `The plan allows ${max} ${of} a month; ${use[of]} are used, and this needs ${use.own[of]}.`,
-    {
-      limit,
-      max,
-      used: use[of],
-      resets_at: use.resetsAt.toISOString(),
-    },
-  )
+  const message = `The plan allows ${max} ${of} a month; ${use[of]} are used, and this needs ${use.own[of]}.`
+  throw new AppError('quota_exceeded', message, { limit, max, used: use[of], resets_at: use.resetsAt.toISOString() })
 }
 
 const thisMonth = (sql: Sql) => sql`date_trunc('month', now() at time zone 'UTC')::date`
 
+/** Adds a post with its pending deliveries to what was accepted as due in its month; answers how much that is. */
+async function noteAccepted(
+  tx: Sql,
+  organisationId: string,
+  postId: string,
+): Promise<{ posts: number; deliveries: number }> {
+  const [row] = await tx<[{ posts: number; deliveries: number }]>`
+    with due as (
+      select date_trunc('month', coalesce(scheduled_at, now()) at time zone 'UTC')::date as month, ${shard(tx)} as shard,
+             (select count(*)::int from deliveries where post_id = ${postId} and status in ('pending', 'processing')) as deliveries
+        from posts where id = ${postId}),
+    mine as (
+      insert into usage (organisation_id, month, shard, accepted_posts, accepted_deliveries)
+      select ${organisationId}, month, shard, 1, deliveries from due
+      on conflict (organisation_id, month, shard) do update
+         set accepted_posts = usage.accepted_posts + 1, accepted_deliveries = usage.accepted_deliveries + excluded.accepted_deliveries
+      returning accepted_posts, accepted_deliveries)
+    select (mine.accepted_posts + coalesce(sum(u.accepted_posts), 0))::int as posts,
+           (mine.accepted_deliveries + coalesce(sum(u.accepted_deliveries), 0))::int as deliveries
+      from mine cross join due
+      left join usage u on u.organisation_id = ${organisationId} and u.month = due.month and u.shard <> due.shard
+     group by mine.accepted_posts, mine.accepted_deliveries`
+  return row
+}
+
+/** What the month of a post holds, counted row by row. */
 async function readMonth(sql: Sql, organisationId: string, postId: string): Promise<MonthUse> {
   const [row] = await sql<[MonthUse]>`
     with due as (select date_trunc('month', coalesce(scheduled_at, now()) at time zone 'UTC') as month from posts where id = ${postId}),

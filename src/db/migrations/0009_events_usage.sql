@@ -16,6 +16,9 @@ create table usage (
   shard           int not null,
   posts           int not null default 0,
   deliveries      int not null default 0,
+  -- what was ever accepted as due in the month: never less than what is counted and open together, and read without counting rows
+  accepted_posts      int not null default 0,
+  accepted_deliveries int not null default 0,
   primary key (organisation_id, month, shard)
 );
 

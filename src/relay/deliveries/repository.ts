@@ -131,19 +131,21 @@ interface RecentlyAimed {
   platform: string
 }
 
-/** Which of these connections got, or are to get, the very same content from a post of the last 24 hours; the newest of each. */
+/** Which of these connections got, or are to get, the very same content from another post of the last 24 hours; the newest of each. */
 export async function findRecentlyAimed(
   sql: Sql,
-  organisationId: string,
+  { organisationId, postId }: { organisationId: string; postId: string },
   targets: { id: string; contentHash: Buffer }[],
 ): Promise<RecentlyAimed[]> {
   return sql<RecentlyAimed[]>`
-    select distinct on (d.connection_id) d.post_id as "postId", d.connection_id as "connectionId", d.platform
+    select recent.post_id as "postId", t.id as "connectionId", recent.platform
       from unnest(${targets.map(({ id }) => id)}::text[], ${targets.map(({ contentHash }) => contentHash.toString('hex'))}::text[]) as t (id, hash)
-      join deliveries d on d.connection_id = t.id and d.content_hash = decode(t.hash, 'hex') and d.created_at > now() - interval '24 hours'
-     where d.organisation_id = ${organisationId} and d.due_at is not null
-       and (d.status in ('pending', 'processing', 'succeeded') or d.error_code = 'publish_indeterminate')
-     order by d.connection_id, d.id desc`
+     cross join lateral (
+       select d.post_id, d.platform from deliveries d
+        where d.connection_id = t.id and d.content_hash = decode(t.hash, 'hex') and d.created_at > now() - interval '24 hours'
+          and d.organisation_id = ${organisationId} and d.post_id <> ${postId} and d.due_at is not null
+          and (d.status in ('pending', 'processing', 'succeeded') or d.error_code = 'publish_indeterminate')
+        order by d.created_at desc limit 1) recent`
 }
 
 /** Cancels what is still pending of a post or for a connection, locked in id order; answers which. The row decides: a delivery that was claimed

@@ -11,7 +11,7 @@ import { requireSchedule } from './due-time.js'
 import { guardDuplicates } from './duplicate-guard.js'
 import { projectTargets, refusalsOf, type ProjectedTarget } from './project-targets.js'
 import type { Obstacle } from './projection.js'
-import { insertPost, requirePost, tellRefusals, type NewDelivery } from './repository.js'
+import { addWarnings, insertPost, requirePost, tellRefusals, type NewDelivery } from './repository.js'
 import type { AcceptedPost, CreatePost } from './schema.js'
 import { findTargets } from './targets.js'
 
@@ -24,25 +24,26 @@ export async function createPost(
   body: CreatePost,
 ): Promise<AcceptedPost> {
   const { organisationId } = caller
-  const { notice, ...time } = await requireSchedule(tx, body, caller.timezone)
-  const { targets, warnings } = await findTargets(tx, { organisationId, platforms }, body)
+  const [{ notice, ...time }, { targets, warnings }] = await Promise.all([
+    requireSchedule(tx, body, caller.timezone),
+    findTargets(tx, { organisationId, platforms }, body),
+  ])
   const projected = projectTargets(platforms, body, targets)
   refuse(body, projected)
-  const repeated = await guardDuplicates(tx, organisationId, projected, body)
 
   const id = newId('post')
   const deliveries = projected.map((target) => newDelivery(target, body))
-  const written = { ...body, ...time, id, warnings: [...warnings, ...repeated] }
   // Sent one behind the other without waiting in between: they take one round trip.
-  const [, , , , , post] = await Promise.all([
-    insertPost(tx, caller, written, deliveries),
+  const [repeated] = await Promise.all([
+    guardDuplicates(tx, { organisationId, postId: id }, projected, body),
+    insertPost(tx, caller, { ...body, ...time, id, warnings }, deliveries),
     recordPostEvent(tx, 'post.created', id),
     !body.draft && enqueueDeliveries(tx, 'start_delivery', idsOf(deliveries, { refused: false })),
     !body.draft && !time.scheduledAt && idsOf(deliveries, { refused: true }).length > 0 && tellRefusals(tx, id),
     !body.draft && requireQuota(tx, caller, id),
-    requirePost(tx, organisationId, id),
   ])
-  return { ...post, schedule_notice: notice }
+  if (repeated.length > 0) await addWarnings(tx, id, repeated)
+  return { ...(await requirePost(tx, organisationId, id)), schedule_notice: notice }
 }
 
 const idsOf = (deliveries: NewDelivery[], { refused }: { refused: boolean }) =>

@@ -9,12 +9,12 @@ import type { CreatePost } from './schema.js'
  *  warning. A draft is not asked, nor who says `allow_duplicate` (shapes.md 2, Duplicate guard). */
 export async function guardDuplicates(
   tx: Transaction,
-  organisationId: string,
+  post: { organisationId: string; postId: string },
   targets: ProjectedTarget[],
   { draft, allow_duplicate: allowed, validation }: CreatePost,
 ): Promise<Warning[]> {
   if (draft || allowed || targets.length === 0) return []
-  const recent = await findRecentlyAimed(tx, organisationId, targets)
+  const recent = await findRecentlyAimed(tx, post, targets)
   const [first] = recent
   if (first && validation === 'strict')
     throw new AppError(

@@ -5,7 +5,7 @@ import { ERRORS, notFound, type ErrorCode } from '../../errors.js'
 import { toLocal } from '../../time-zones.js'
 import { recordDeliveryEvents, recordPostEvent } from '../events/repository.js'
 import { findDeliveriesOfPosts } from '../deliveries/repository.js'
-import type { Delivery, DeliveryStatus } from '../deliveries/schema.js'
+import type { Delivery, DeliveryStatus, Warning } from '../deliveries/schema.js'
 import type { DueTime } from './due-time.js'
 import { rollUp } from './rules.js'
 import type { Post, PostStatus } from './schema.js'
@@ -129,6 +129,11 @@ export async function listPosts(
      limit ${limit + 1}`
   const read = page(rows, limit)
   return { rows: await withDeliveries(sql, read.rows), nextCursor: read.nextCursor }
+}
+
+/** Adds to what is said of a whole post. */
+export async function addWarnings(sql: Sql, id: string, warnings: Warning[]): Promise<void> {
+  await sql`update posts set warnings = warnings || ${sql.json(warnings)} where id = ${id}`
 }
 
 /** A post as an action finds it, its row locked. */
