@@ -25,7 +25,7 @@ function toAppError(error: unknown): AppError | null {
   }
   if (typeOf(error).startsWith('request.'))
     return invalid([{ path: '', message: 'The body did not arrive whole.' }], 'malformed_json')
-  if (codeOf(error) === '22021')
+  if (codeOf(error) === '22021' || codeOf(error) === '22P05')
     return invalid([{ path: '', message: 'Text must not hold NUL characters.' }], 'bad_encoding')
   if (statusOf(error) === 400)
     return invalid([{ path: '', message: 'The body cannot be read as it was sent.' }], 'malformed_json')

@@ -45,11 +45,11 @@ export class OnlyOnce {
   /** Throws 409 idempotency_conflict for a key of another request, and for a twin that is still at work after ten seconds. */
   async answer(keyed: KeyedRequest, work: Work): Promise<Reply> {
     const id = `${keyed.organisationId} ${keyed.key}`
-    const deadline = Date.now() + TWIN_WAIT_MS
-    while (Date.now() < deadline) {
+    const deadline = performance.now() + TWIN_WAIT_MS
+    while (performance.now() < deadline) {
       const twin = this.working.get(id)
       if (twin) {
-        await Promise.race([twin, sleep(deadline - Date.now(), undefined, { ref: false })])
+        await Promise.race([twin, sleep(deadline - performance.now(), undefined, { ref: false })])
         continue
       }
       const mine = this.attempt(keyed, work)

@@ -26,9 +26,10 @@ export const connectAccount = route({
   before: ({ context, caller, body }): Promise<Account> =>
     connecting.connectAccount(context.gateway, { organisationId: caller.organisationId, ...body }),
   handle: ({ tx, context, caller, body, before: account }) =>
-    repository.saveConnection(tx, caller.organisationId, {
+    connecting.keepAccount(tx, caller, {
       platform: body.platform,
       account,
+      metadata: body.metadata,
       keys: context.config.keyEncryptionKeys,
     }),
 })

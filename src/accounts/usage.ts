@@ -44,13 +44,18 @@ export async function requireQuota(
   if (bounds.every(({ max, of }) => max < 0 || accepted[of] + NEAR <= max)) return
 
   // Something of it may have failed, been cancelled or moved: one request at a time counts what is so.
-  await tx`select pg_advisory_xact_lock(hashtextextended(${`quota ${organisationId}`}, 0))`
+  await lockQuota(tx, organisationId)
   const use = await readMonth(tx, organisationId, postId)
   const exceeded = bounds.find(({ max, of }) => max >= 0 && use[of] + use.own[of] > max)
   if (!exceeded) return
   const { limit, max, of } = exceeded
   const message = `The plan allows ${max} ${of} a month; ${use[of]} are used, and this needs ${use.own[of]}.`
   throw new AppError('quota_exceeded', message, { limit, max, used: use[of], resets_at: use.resetsAt.toISOString() })
+}
+
+/** Lets the organisation's requests that are near a limit through one at a time, until the transaction ends. */
+export async function lockQuota(tx: Sql, organisationId: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`quota ${organisationId}`}, 0))`
 }
 
 const thisMonth = (sql: Sql) => sql`date_trunc('month', now() at time zone 'UTC')::date`

@@ -27,7 +27,7 @@ export async function receivePost(database: Database, account: SignedIn, said: S
   })
   const postId = await appendRequest(database, account.id, said, code ?? 'accepted')
   if (code === 'auth_expired') await expireToken(database, account)
-  if (code) return { kind: 'refused', ...limit, status: ERRORS[code].http, code }
+  if (code) return { kind: 'refused', ...limit, status: refuse?.inside200 ? 200 : ERRORS[code].http, code }
   if (!postId) throw new Error('An accepted request has no post')
   return drop ? { kind: 'dropped', ...limit } : { kind: 'accepted', ...limit, postId, afterMs: slowMs }
 }

@@ -74,9 +74,10 @@ test('a delivery that succeeds at once costs 11 history events, 12 statements to
 test('each further account of a post costs 10 statements, as its post is settled once, and nothing more to accept', async () => {
   const tenant = await app.tenant()
   const connections = await Promise.all(Array.from({ length: 5 }, (_, at) => tenant.connect(`account ${at}`)))
+  let round = 0
   const count = async (destinations: string[]) => {
     await resetStatements(app.sql)
-    const { id } = await tenant.post('counted', destinations)
+    const { id } = await tenant.post(`counted ${(round += 1)}`, destinations)
     await settled(id)
     return callsOf((await readStatements(app.sql)).filter((each) => !isLoop(each)))
   }

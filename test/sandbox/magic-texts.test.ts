@@ -19,6 +19,12 @@ async function publish(text: string) {
   return { post, delivery, attempts, connection, accepted: await app.timesAccepted(text) }
 }
 
+test('a refusal inside a 200 is a refusal: nothing is looked up, nothing sent again', async () => {
+  const { delivery, attempts, accepted } = await publish('[sandbox:content_rejected@200]')
+  expect([delivery.status, delivery.error_code, accepted]).toEqual(['rejected', 'content_rejected', 0])
+  expect(attempts).toMatchObject([{ state: 'refused', http_status: 200, look_up: null }])
+})
+
 async function statusOf(connection: string): Promise<string | undefined> {
   const [row] = await app.sql<{ status: string }[]>`select status from connections where id = ${connection}`
   return row?.status

@@ -1,17 +1,22 @@
-import { AppError, invalid, notFound } from '../../errors.js'
+import { AppError, invalid } from '../../errors.js'
 import { parseInput } from '../../validation.js'
+import type { Caller } from '../../accounts/schema.js'
+import { lockQuota } from '../../accounts/usage.js'
+import type { Transaction } from '../../db/client.js'
 import { createPlatformHttp, settleCall, type Failure } from '../platforms/http.js'
 import type { Gateway } from './reach-account.js'
 import type { Account, Platform } from '../platforms/platform.js'
+import { countConnections, saveConnection } from './repository.js'
+import type { Connection } from './schema.js'
 
-/** Asks the platform who the account is. Repeatable; writes nothing. Throws 404 for an unknown platform, 422 for fields it does not take,
+/** Asks the platform who the account is. Repeatable; writes nothing. Throws 422 for an unknown platform, for fields it does not take,
  *  credentials it refuses and an address where it is not, 503 when it does not answer. */
 export async function connectAccount(
   { platforms, clients, callTimeoutMs }: Gateway,
   request: { organisationId: string; platform: string; fields: Record<string, unknown> },
 ): Promise<Account> {
   const platform = platforms.get(request.platform)
-  if (!platform) throw notFound()
+  if (!platform) throw invalid([{ path: 'platform', message: 'is not a destination; GET /v1/platforms lists them' }])
   const fields = parseInput(platform.auth.fields, request.fields, ['fields'])
   const { origin, inner } = platform.entry(fields)
   const client = inner ? clients.inner : clients.egress
@@ -40,5 +45,26 @@ function explain({ id, name, auth }: Platform, failure: Failure): AppError {
   return new AppError('platform_unavailable', `${name} does not answer; nothing was connected. Try again.`, {
     platform: id,
     platform_message: platformMessage,
+  })
+}
+
+/** Keeps the account that was asked for. Throws 429 quota_exceeded when that is one more than the plan allows; an account that is connected already is
+ *  none. */
+export async function keepAccount(
+  tx: Transaction,
+  { organisationId, limits }: Caller,
+  connection: Parameters<typeof saveConnection>[2],
+): Promise<Connection> {
+  const { connections: max } = limits
+  if (max >= 0) await lockQuota(tx, organisationId)
+  const saved = await saveConnection(tx, organisationId, connection)
+  if (max < 0) return saved
+  const used = await countConnections(tx, organisationId)
+  if (used <= max) return saved
+  throw new AppError('quota_exceeded', `The plan allows ${max} connections; delete one or change the plan.`, {
+    limit: 'connections',
+    max,
+    used: used - 1,
+    resets_at: null,
   })
 }

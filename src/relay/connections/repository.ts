@@ -1,5 +1,6 @@
 import { decrypt, encrypt, sameValue, type KeyEncryptionKey, type Place } from '../../encryption.js'
-import type { Database, Sql } from '../../db/client.js'
+import { instantText } from '../../db/clock.js'
+import type { Database, Json, Sql } from '../../db/client.js'
 import { newId } from '../../ids.js'
 import { recordConnectionEvent } from '../events/repository.js'
 import type { Account, Credentials } from '../platforms/platform.js'
@@ -45,7 +46,12 @@ function present(row: ConnectionRow): Connection {
 export async function saveConnection(
   sql: Sql,
   organisationId: string,
-  { platform, account, keys }: { platform: string; account: Account; keys: Keys },
+  {
+    platform,
+    account,
+    metadata = {},
+    keys,
+  }: { platform: string; account: Account; metadata?: Record<string, unknown> | undefined; keys: Keys },
 ): Promise<Connection> {
   const [{ id }] = await sql<[{ id: string }]>`
     insert into connections (id, organisation_id, platform, account_id, handle, display_name, avatar_url, created_via, last_verified_at)
@@ -58,8 +64,21 @@ export async function saveConnection(
   // Sealed for the row it lies in, so the row's id comes first.
   const credentials = encrypt(JSON.stringify(account.credentials), credentialsPlace(organisationId, id), keys)
   const [row] = await sql<[ConnectionRow]>`
-    update connections set credentials = ${credentials} where id = ${id} returning ${shown(sql)}`
+    update connections set credentials = ${credentials}, metadata = ${merged(sql, metadata)} where id = ${id} returning ${shown(sql)}`
   return present(row)
+}
+
+/** One level deep, null removing a key (RFC 7396). */
+function merged(sql: Sql, metadata: Record<string, unknown>) {
+  const removed = Object.keys(metadata).filter((key) => metadata[key] === null)
+  return sql`(metadata || ${sql.json(metadata as Json)}) - ${removed}::text[]`
+}
+
+/** How many connections the organisation has. */
+export async function countConnections(sql: Sql, organisationId: string): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::int as count from connections where organisation_id = ${organisationId} and deleted_at is null`
+  return row.count
 }
 
 /** One connection; null when the organisation has none of that id. */
@@ -84,7 +103,7 @@ export async function listConnections(
   return rows.map(present)
 }
 
-/** Merges metadata one level deep, null removing a key (RFC 7396), and switches a connection off or on again; one that asks to be reconnected stays so.
+/** Merges metadata and switches a connection off or on again; one that asks to be reconnected stays so.
  *  Null when the organisation has none of that id. */
 export async function updateConnection(
   sql: Sql,
@@ -95,11 +114,9 @@ export async function updateConnection(
     status,
   }: { metadata?: Record<string, unknown> | undefined; status?: 'active' | 'disabled' | undefined },
 ): Promise<Connection | null> {
-  const removed = Object.keys(metadata).filter((key) => metadata[key] === null)
-  const merged = sql`(metadata || ${sql.json(metadata as Record<string, string>)}) - ${removed}::text[]`
   const [row] = await sql<ConnectionRow[]>`
     update connections
-       set metadata = ${merged},
+       set metadata = ${merged(sql, metadata)},
            status = case when ${status ?? null}::text is not null and status in ('active', 'disabled') then ${status ?? null} else status end
      where organisation_id = ${organisationId} and id = ${id} and deleted_at is null
     returning ${shown(sql)}`
@@ -171,9 +188,9 @@ export async function flagConnection(
     used,
   }: { status: 'reauth_required' | 'revoked'; code: string; message: string; used: string | null },
 ): Promise<void> {
-  const error = { code, message, at: new Date().toISOString() }
+  const error = sql`jsonb_build_object('code', ${code}::text, 'message', ${message}::text, 'at', ${instantText(sql)})`
   const [flagged] = await sql<{ news: boolean }[]>`
-    update connections c set status = ${status}, last_error = ${sql.json(error)}
+    update connections c set status = ${status}, last_error = ${error}
       from (select id, status from connections where id = ${connectionId} for update) before
      where c.id = before.id and split_part(credentials, '.', 4) = split_part(${used}, '.', 4)
        and c.status in ('active', 'reauth_required')

@@ -1,20 +1,22 @@
 import { z } from 'zod'
 
+const LONGEST_METADATA = 16_000
+
+const metadata = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (metadata) => JSON.stringify(metadata).length <= LONGEST_METADATA,
+    `must not exceed ${LONGEST_METADATA} characters as JSON`,
+  )
+
 export const CreateConnection = z.strictObject({
   platform: z.string().min(1),
   fields: z.record(z.string(), z.unknown()),
+  metadata: metadata.optional(),
 })
 
-const LONGEST_METADATA = 16_000
-
 export const UpdateConnection = z.strictObject({
-  metadata: z
-    .record(z.string(), z.unknown())
-    .refine(
-      (metadata) => JSON.stringify(metadata).length <= LONGEST_METADATA,
-      `must not exceed ${LONGEST_METADATA} characters as JSON`,
-    )
-    .optional(),
+  metadata: metadata.optional(),
   status: z.enum(['active', 'disabled']).optional(),
 })
 

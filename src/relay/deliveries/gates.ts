@@ -1,5 +1,6 @@
+import { instantIn } from '../../db/clock.js'
 import type { Sql } from '../../db/client.js'
-import type { RunView } from './ledger.js'
+import { waitingFor, type RunView } from './ledger.js'
 import type { Publisher, PublishStep } from './publisher.js'
 import type { DeliveryRun } from './schema.js'
 
@@ -62,11 +63,10 @@ async function noteLimited(
   { deliveryId, generation }: DeliveryRun,
   { platform, inMs }: { platform: string; inMs: number },
 ): Promise<boolean> {
-  const until = new Date(Date.now() + inMs).toISOString()
   const reason = `${platform} takes nothing more of this account until its rate limit is renewed.`
   const { count } = await sql`
     update deliveries
-       set waiting_for = ${sql.json({ code: 'rate_limited', reason, until })}, next_attempt_at = now() + ${inMs} * interval '1 millisecond'
+       set waiting_for = ${waitingFor(sql, { inMs, code: 'rate_limited', reason })}, next_attempt_at = ${instantIn(sql, inMs)}
      where id = ${deliveryId} and generation = ${generation} and status = 'pending'`
   return count === 1
 }

@@ -1,3 +1,4 @@
+import { instantIn, instantText } from '../../db/clock.js'
 import type { Database, Sql, Transaction } from '../../db/client.js'
 import { ERRORS, type ErrorCode } from '../../errors.js'
 import { countSuccess } from '../../accounts/usage.js'
@@ -149,19 +150,19 @@ export async function noteWaiting(
   { inMs, code, reason, met }: { inMs: number; code: ErrorCode; reason: string; met: Met },
 ): Promise<void> {
   await sql`
-    update deliveries set next_attempt_at = ${inFuture(sql, inMs)}, waiting_for = ${waitingFor(sql, { inMs, code, reason })}
+    update deliveries set next_attempt_at = ${instantIn(sql, inMs)}, waiting_for = ${waitingFor(sql, { inMs, code, reason })}
      where id = ${deliveryId} and status = 'processing'`
   await sql`
     update attempts set error_code = ${met.code}, http_status = ${met.httpStatus}, platform_message = ${met.platformMessage}
      where delivery_id = ${deliveryId} and state = 'sent'`
 }
 
-const inFuture = (sql: Sql, inMs: number) => sql`now() + ${inMs} * interval '1 millisecond'`
-
-/** By the database's clock, in the form that answers have. */
-const waitingFor = (sql: Sql, { inMs, code, reason }: { inMs: number; code: ErrorCode; reason: string | null }) => sql`
-  jsonb_build_object('code', ${code}::text, 'reason', ${reason ?? ''}::text,
-                     'until', to_char((${inFuture(sql, inMs)}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
+/** What a delivery waits for, as its row says it. */
+export const waitingFor = (
+  sql: Sql,
+  { inMs, code, reason }: { inMs: number; code: ErrorCode; reason: string | null },
+) => sql`
+  jsonb_build_object('code', ${code}::text, 'reason', ${reason ?? ''}::text, 'until', ${instantText(sql, inMs)})`
 
 /** Writes attempt, delivery, piece, post, connection, events and usage together. False: the attempt was closed by another, whose word stands. */
 export async function recordOutcome(
@@ -206,7 +207,7 @@ async function closeAttempt(
 ): Promise<Closed | null> {
   const { remoteId = null, remoteUrl = null, reference = null } = delivery.kind === 'taken' ? delivery.published : {}
   const part = delivery.kind === 'taken' ? delivery.part : null
-  const lookUp = end.lookUp && tx`jsonb_build_object('result', ${end.lookUp}::text, 'at', ${nowAsText(tx)})`
+  const lookUp = end.lookUp && tx`jsonb_build_object('result', ${end.lookUp}::text, 'at', ${instantText(tx)})`
   const [closed] = await tx<Closed[]>`
     with attempt as (
       update attempts
@@ -223,8 +224,6 @@ async function closeAttempt(
     returning organisation_id, post_id`
   return closed ?? null
 }
-
-const nowAsText = (sql: Sql) => sql`to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 function columnsOf(tx: Sql, end: AttemptEnd, delivery: DeliveryEnd) {
   switch (delivery.kind) {
@@ -244,7 +243,7 @@ function columnsOf(tx: Sql, end: AttemptEnd, delivery: DeliveryEnd) {
     case 'waiting': {
       const { inMs, code, reason } = delivery
       const waiting = code && waitingFor(tx, { inMs, code, reason })
-      return tx`status = 'pending', next_attempt_at = ${inFuture(tx, inMs)}, waiting_for = ${waiting}`
+      return tx`status = 'pending', next_attempt_at = ${instantIn(tx, inMs)}, waiting_for = ${waiting}`
     }
   }
 }

@@ -137,8 +137,7 @@ async function exchange(binding: Binding, { method, path, headers, query, json, 
       ...(json !== undefined && { body: JSON.stringify(json) }),
     })
     // Limits are often those of one address: what a sign-in or a question has left says nothing of publishing.
-    const spent =
-      guarded || response.statusCode === 429 ? readSpent(response.statusCode, response.headers, Date.now()) : null
+    const spent = guarded || response.statusCode === 429 ? readSpent(response.statusCode, response.headers) : null
     if (spent !== null) binding.onLimit?.(spent)
     const text = await readText(response.body)
     const excerpt = makeExcerpt(text, [
@@ -146,7 +145,7 @@ async function exchange(binding: Binding, { method, path, headers, query, json, 
       headers?.['authorization'],
       (json as { password?: string })?.password,
     ])
-    return { status: response.statusCode, text, excerpt, retryAfterMs: readWait(response.headers, Date.now()) }
+    return { status: response.statusCode, text, excerpt, retryAfterMs: readWait(response.headers) }
   } catch (error) {
     throw unanswered(error, binding.timeoutMs)
   }
@@ -201,8 +200,9 @@ function readAnswer<T>(
     if (parsed.success) return parsed.data
   }
   const row = refusals.find((refusal) => refusal.status === status && (refusal.body?.test(text) ?? true))
-  // Only a refusal that can be read is a refusal: a page of HTML or a 5xx may come from something in between.
-  const definite = status === 429 || (status >= 400 && status < 500 && body !== undefined)
+  // Only a refusal that can be read is a refusal: a page of HTML or a 5xx may come from something in between. Some refuse inside a 200.
+  const inside = status < 300 && row !== undefined
+  const definite = status === 429 || (body !== undefined && (inside || (status >= 400 && status < 500)))
   throw new CallFailure(`The platform answered ${status}`, {
     code: row?.code ?? codeOfStatus(status),
     certainty: definite ? 'refused' : 'ambiguous',

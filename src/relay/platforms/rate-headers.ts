@@ -12,13 +12,19 @@ type Headers = Record<string, string | string[] | undefined>
 const readHeader = (headers: Headers, name: string) =>
   [headers[name], headers[`x-${name}`]].flat().find((value) => value !== undefined) ?? null
 
+/** When the platform answered, by its own clock (`Date`, RFC 9110 6.6.1), which the moments it names are of; ours where it does not say. */
+function dateOf(headers: Headers): number {
+  const date = Date.parse(String(headers['date']))
+  return Number.isNaN(date) ? Date.now() : date
+}
+
 /** How long a refusal asks to wait: `Retry-After`, else, with nothing left of a rate limit, until its reset. */
-export function readWait(headers: Headers, now: number): number | null {
+export function readWait(headers: Headers, now = dateOf(headers)): number | null {
   return readRetryAfter(readHeader(headers, 'retry-after'), now) ?? readReset(headers, now)
 }
 
 /** For how long nothing more will be taken, as any answer may say it: a 429 by what it asks to wait, others by a rate limit that is used up. */
-export function readSpent(status: number, headers: Headers, now: number): number | null {
+export function readSpent(status: number, headers: Headers, now = dateOf(headers)): number | null {
   return status === 429 ? readWait(headers, now) : readReset(headers, now)
 }
 

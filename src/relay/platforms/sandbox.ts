@@ -33,7 +33,9 @@ export function sandbox(origin: string): Platform {
     },
     count: (text) => [...text].length,
     landed: 'B', // asked for the client key
-    refusals: refusalCodes.map((code) => ({ status: ERRORS[code].http, body: new RegExp(`"code":"${code}"`), code })),
+    refusals: refusalCodes.flatMap((code) =>
+      [ERRORS[code].http, 200].map((status) => ({ status, body: new RegExp(`"code":"${code}"`), code })),
+    ),
 
     entry: () => ({ origin, inner: true }),
     reach: ({ token }) => ({ origin, inner: true, headers: { authorization: `Bearer ${token}` } }),

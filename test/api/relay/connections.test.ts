@@ -142,12 +142,40 @@ describe('a connection', () => {
     expect((await tenant.call<Shown[]>('GET', '/v1/connections?platform=bluesky')).body.data).toEqual([])
   })
 
+  test('is given metadata when it is made, and keeps it when it is connected anew', async () => {
+    const connect = (metadata?: object) =>
+      tenant.call<Shown>('POST', '/v1/connections', {
+        platform: 'sandbox',
+        fields: { name: 'with metadata' },
+        metadata,
+      })
+    expect((await connect({ channel: 'news', a: null })).body.data.metadata).toEqual({ channel: 'news' })
+    expect((await connect({ b: 1 })).body.data.metadata).toEqual({ channel: 'news', b: 1 })
+    expect((await connect()).body.data.metadata).toEqual({ channel: 'news', b: 1 })
+  })
+
+  test('beyond the plan is refused, the same account anew is not', async () => {
+    const customer = await app.tenant(undefined, { limits: { connections: 1 } })
+    const connect = (name: string) =>
+      customer.call('POST', '/v1/connections', { platform: 'sandbox', fields: { name } })
+    expect([(await connect('a')).status, (await connect('a')).status]).toEqual([200, 200])
+    const refused = await connect('b')
+    expect([refused.status, refused.body.error.code, refused.body.error.details]).toEqual([
+      429,
+      'quota_exceeded',
+      { limit: 'connections', max: 1, used: 1, resets_at: null },
+    ])
+    expect((await customer.call<unknown[]>('GET', '/v1/connections')).body.data).toHaveLength(1)
+  })
+
   test('merges metadata one level deep, null takes a key away', async () => {
     const id = await tenant.connect('metadata')
     await patch(id, { metadata: { a: 1, b: { c: null }, d: 'x' } })
     const { body } = await patch(id, { metadata: { a: 2, d: null } })
     expect(body.data.metadata).toEqual({ a: 2, b: { c: null } })
     expect((await patch(id, { metadata: { a: 'x'.repeat(16_001) } })).status).toBe(422)
+    const nul = await patch(id, { metadata: { a: 'x\0' } })
+    expect([nul.status, nul.body.error.details['reason']]).toEqual([422, 'bad_encoding'])
     expect((await patch(id, { handle: 'other' })).status).toBe(422)
   })
 
