@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { planOf, type Feature } from '../../src/accounts/plans.js'
 import { findCaller } from '../../src/accounts/repository.js'
 import type { Caller, Scope } from '../../src/accounts/schema.js'
 import { AppError } from '../../src/errors.js'
@@ -28,4 +29,18 @@ export async function authenticate(context: ApiContext, headers: IncomingHttpHea
 export function requireScope({ scopes }: Caller, scope: Scope): void {
   if (!scopes.includes(scope) && !scopes.includes('admin'))
     throw new AppError('insufficient_scope', `This key lacks the scope \`${scope}\`.`, { scope })
+}
+
+/** Throws 402 payment_required with the feature that the plan does not carry. */
+export function requireFeature({ plan }: Caller, feature: Feature): void {
+  const { name, features } = planOf(plan)
+  if (!features.includes(feature))
+    throw new AppError(
+      'payment_required',
+      `The plan ${name} does not carry \`${feature}\`; GET /v1/plans lists those that do.`,
+      {
+        feature,
+        plan,
+      },
+    )
 }

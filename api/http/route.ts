@@ -34,7 +34,8 @@ export type Route<
   R extends z.ZodType,
   L extends boolean,
   Before,
-> = Audited & RouteParts<P, Q, B, R, L, Before>
+  M extends z.ZodType | undefined,
+> = Audited & RouteParts<P, Q, B, R, L, Before, M>
 
 interface RouteParts<
   P extends Shape | undefined,
@@ -43,6 +44,7 @@ interface RouteParts<
   R extends z.ZodType,
   L extends boolean,
   Before,
+  M extends z.ZodType | undefined,
 > {
   /** As OpenAPI writes it: `/v1/posts/{id}`. */
   path: string
@@ -55,21 +57,29 @@ interface RouteParts<
   /** Its parameters as strings; anything else in a query is refused. */
   query?: Q
   body?: B
-  /** The status of success and the shape of its `data`. */
-  responds: { status: 200 | 202; data: R; pages?: L }
+  /** Also for a key whose plan has no API access. */
+  anyPlan?: true
+  /** The status of success and the shape of its `data`; of its `meta` where there is something to say. */
+  responds: { status: 200 | 202; data: R; pages?: L; meta?: M }
   /** For a route that must ask a platform: runs outside any transaction and is repeatable; its result enters the transaction. */
   before?(request: Omit<Request<P, Q, B, Before>, 'tx' | 'before'>): Promise<Before>
   /** One use case, in the request's transaction; throws AppError. */
   handle(
     request: Request<P, Q, B, Before>,
-  ): Promise<L extends true ? Page<z.infer<R> extends (infer T)[] ? T : never> : z.infer<R>>
+  ): Promise<
+    M extends z.ZodType
+      ? { data: z.infer<R>; meta: z.infer<M> }
+      : L extends true
+        ? Page<z.infer<R> extends (infer T)[] ? T : never>
+        : z.infer<R>
+  >
   /** Where a test may kill the process once the transaction has committed. */
   crashPoint?: CrashPoint
 }
 
 /** A route of any shape, as lists hold it. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each route is checked against its own schemas where it is made
-export type AnyRoute = Route<any, any, any, any, any, any>
+export type AnyRoute = Route<any, any, any, any, any, any, any>
 
 /** Declares a route; its types follow from its schemas. With `pages`, the handler answers a Page of `data`. */
 export function route<
@@ -79,6 +89,7 @@ export function route<
   R extends z.ZodType = z.ZodType,
   L extends boolean = false,
   Before = undefined,
->(definition: Route<P, Q, B, R, L, Before>): Route<P, Q, B, R, L, Before> {
+  M extends z.ZodType | undefined = undefined,
+>(definition: Route<P, Q, B, R, L, Before, M>): Route<P, Q, B, R, L, Before, M> {
   return definition
 }

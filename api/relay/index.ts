@@ -2,10 +2,17 @@ import type { AnyRoute } from '../http/route.js'
 import * as audit from './audit.js'
 import * as connections from './connections.js'
 import * as deliveries from './deliveries.js'
+import * as keys from './keys.js'
+import * as plans from './plans.js'
 import * as platforms from './platforms.js'
 import * as posts from './posts.js'
 
 export const relayRoutes: readonly AnyRoute[] = [
+  plans.readPlans,
+  plans.readBilling,
+  plans.readUsageOfMonth,
+  keys.listKeys,
+  keys.revokeKey,
   platforms.listPlatforms,
   platforms.readPlatform,
   connections.connectAccount,

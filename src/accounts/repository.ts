@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/client.js'
+import { notFound } from '../errors.js'
 import { newId } from '../ids.js'
 import { digestSecret, makeKey, parseKey, sameDigest } from './key-format.js'
 import { limitsOf, type Limits, type PlanCode } from './plans.js'
-import type { Caller, Scope } from './schema.js'
+import type { Caller, Key, Scope } from './schema.js'
 
 interface KeyRow {
   id: string
@@ -23,10 +24,11 @@ const NOBODY = { salt: new Uint8Array(16), digest: new Uint8Array(32) }
 /** Makes an organisation; answers its id. `limits` are merged over its plan's. */
 export async function createOrganisation(
   sql: Sql,
-  { name, limits = {} }: { name: string; limits?: Partial<Limits> },
+  { name, plan = 'scale', limits = {} }: { name: string; plan?: PlanCode; limits?: Partial<Limits> },
 ): Promise<string> {
   const id = newId('org')
-  await sql`insert into organisations (id, name, limits_override) values (${id}, ${name}, ${sql.json(limits)})`
+  await sql`
+    insert into organisations (id, name, plan, limits_override) values (${id}, ${name}, ${plan}, ${sql.json(limits)})`
   return id
 }
 
@@ -45,12 +47,43 @@ export async function createKey(
   return { id, key: text }
 }
 
-/** Ends a key at once; false when the organisation has no such live key. */
-export async function revokeKey(sql: Sql, organisationId: string, keyId: string): Promise<boolean> {
-  const { count } = await sql`
-    update api_keys set revoked_at = now()
-     where id = ${keyId} and organisation_id = ${organisationId} and revoked_at is null`
-  return count === 1
+interface ShownRow extends Omit<Key, 'created_at' | 'expires_at' | 'revoked_at' | 'last_used_at' | 'created_by'> {
+  created_at: Date
+  expires_at: Date | null
+  last_used_at: Date | null
+  revoked_at: Date | null
+}
+
+// Its rate window tells the minute in which a key was last used.
+const shown = (sql: Sql) => sql`
+  id, name, scopes, last4, created_at, expires_at, revoked_at,
+  (select starts_at from rate_windows where key_id = api_keys.id) as last_used_at`
+
+function present(row: ShownRow): Key {
+  return {
+    ...row,
+    created_by: null,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+  }
+}
+
+/** The organisation's keys, newest first, revoked ones too. */
+export async function listKeys(sql: Sql, organisationId: string): Promise<Key[]> {
+  const rows = await sql<ShownRow[]>`
+    select ${shown(sql)} from api_keys where organisation_id = ${organisationId} order by id desc`
+  return rows.map(present)
+}
+
+/** Ends a key at once, for good; one that has ended stays as it is. Throws 404. */
+export async function revokeKey(sql: Sql, organisationId: string, keyId: string): Promise<Key> {
+  const [row] = await sql<ShownRow[]>`
+    update api_keys set revoked_at = coalesce(revoked_at, now())
+     where id = ${keyId} and organisation_id = ${organisationId} returning ${shown(sql)}`
+  if (!row) throw notFound()
+  return present(row)
 }
 
 /** Whom the text of a key stands for; null for a malformed, unknown, revoked or expired one. Never cached: a revocation counts at once. */
@@ -70,6 +103,7 @@ export async function findCaller(sql: Sql, text: string, { pepper }: { pepper: s
     id: row.id,
     name: row.name,
     scopes: row.scopes,
+    plan: row.plan,
     limits: limitsOf(row.plan, row.limits_override),
     timezone: row.timezone,
   }

@@ -58,6 +58,20 @@ export async function lockQuota(tx: Sql, organisationId: string): Promise<void> 
   await tx`select pg_advisory_xact_lock(hashtextextended(${`quota ${organisationId}`}, 0))`
 }
 
+/** What an organisation used this month, and when the month began and ends. */
+export async function readUsage(
+  sql: Sql,
+  organisationId: string,
+): Promise<{ posts: number; deliveries: number; start: Date; end: Date }> {
+  const [row] = await sql<[{ posts: number; deliveries: number; start: Date; end: Date }]>`
+    select coalesce(sum(posts), 0)::int as posts, coalesce(sum(deliveries), 0)::int as deliveries,
+           m at time zone 'UTC' as start, (m + interval '1 month') at time zone 'UTC' as end
+      from date_trunc('month', now() at time zone 'UTC') as m
+      left join usage on organisation_id = ${organisationId} and month = m::date
+     group by m`
+  return row
+}
+
 const thisMonth = (sql: Sql) => sql`date_trunc('month', now() at time zone 'UTC')::date`
 
 /** Adds a post with its pending deliveries to what was accepted as due in its month; answers how much that is. */

@@ -12,6 +12,7 @@ export const AuditAction = z.enum([
   'post.retried',
   'post.cancelled',
   'delivery.retried',
+  'key.revoked',
   'platform.paused',
   'platform.resumed',
   'keys.rotated',

@@ -1,4 +1,6 @@
-import { revokeKey } from '../../src/accounts/repository.js'
+import { createKey, revokeKey } from '../../src/accounts/repository.js'
+import type { Key } from '../../src/accounts/schema.js'
+import { DEV_ONLY_PEPPER } from '../../src/config.js'
 import { makeKey, parseKey } from '../../src/accounts/key-format.js'
 import { startApp, type App } from '../support/app.js'
 
@@ -13,7 +15,7 @@ const path = `/v1/posts/post_${'0'.repeat(32)}`
 
 test('no key, a malformed, an unknown and a revoked one get the same 401, byte for byte', async () => {
   const revoked = await app.tenant()
-  expect(await revokeKey(app.sql, revoked.organisationId, revoked.keyId)).toBe(true)
+  await revokeKey(app.sql, revoked.organisationId, revoked.keyId)
   const credentials: Record<string, string>[] = [
     {},
     { authorization: 'Bearer nonsense' },
@@ -43,7 +45,7 @@ test('two different keys in one request are refused', async () => {
 
 test('a key of another organisation cannot be revoked', async () => {
   const [one, two] = await Promise.all([app.tenant(), app.tenant()])
-  expect(await revokeKey(app.sql, one.organisationId, two.keyId)).toBe(false)
+  expect((await one.call('DELETE', `/v1/keys/${two.keyId}`)).status).toBe(404)
 })
 
 test('a key that only reads cannot publish, and is told the scope it lacks', async () => {
@@ -72,4 +74,46 @@ test('only a salted hash of a key is stored', async () => {
   const secret = parseKey(key)?.secret ?? ''
   expect(rows).not.toContain(secret)
   expect(rows).not.toContain(Buffer.from(secret).toString('hex'))
+})
+
+test('keys are listed without their text, and revoked over the API at once; that needs admin', async () => {
+  const owner = await app.tenant()
+  const { id, key } = await createKey(app.sql, owner.organisationId, {
+    name: 'second',
+    scopes: ['read'],
+    pepper: DEV_ONLY_PEPPER,
+  })
+  const asSecond = () => app.call('GET', '/v1/connections', undefined, { 'x-api-key': key })
+  expect((await asSecond()).status).toBe(200)
+  const { body } = await owner.call<Key[]>('GET', '/v1/keys')
+  expect(body.data.map(({ name, scopes, last4 }) => [name, scopes, last4])).toEqual([
+    ['second', ['read'], key.slice(-4)],
+    ['test', ['read', 'publish', 'connect', 'admin'], owner.key.slice(-4)],
+  ])
+  expect(body.data[0]).toMatchObject({ revoked_at: null, last_used_at: expect.any(String) })
+  expect(JSON.stringify(body)).not.toContain(key)
+
+  const refused = await app.call('DELETE', `/v1/keys/${id}`, undefined, { 'x-api-key': key })
+  expect([refused.status, refused.body.error.details]).toEqual([403, { scope: 'admin' }])
+  const revoked = await owner.call<Key>('DELETE', `/v1/keys/${id}`)
+  expect(revoked.body.data.revoked_at).toEqual(expect.any(String))
+  expect((await asSecond()).status).toBe(401)
+})
+
+test('a key on a plan without the API gets 402 that names the feature, everywhere but where the plan is told', async () => {
+  const free = await app.tenant(undefined, { plan: 'free' })
+  for (const [method, path] of [
+    ['GET', '/v1/posts'],
+    ['POST', '/v1/posts'],
+    ['GET', '/v1/usage'],
+  ] as const) {
+    const { status, body } = await free.call(method, path)
+    expect([status, body.error.code, body.error.details]).toEqual([
+      402,
+      'payment_required',
+      { feature: 'api', plan: 'free' },
+    ])
+  }
+  const billing = await free.call('GET', '/v1/billing')
+  expect([billing.status, billing.body.data]).toMatchObject([200, { plan: { code: 'free' }, features: [] }])
 })

@@ -1,5 +1,5 @@
 import { createKey, createOrganisation } from '../../src/accounts/repository.js'
-import type { Limits } from '../../src/accounts/plans.js'
+import type { Limits, PlanCode } from '../../src/accounts/plans.js'
 import { SCOPES, type Scope } from '../../src/accounts/schema.js'
 import { DEV_ONLY_PEPPER } from '../../src/config.js'
 import type { CrashPoint } from '../../src/crash-points.js'
@@ -142,9 +142,12 @@ export class App {
   }
 
   /** Without a rate limit, as a test asks far more often than an integrator, unless one is given. */
-  async tenant(scopes: Scope[] = [...SCOPES], { limits = {} }: { limits?: Partial<Limits> } = {}): Promise<Tenant> {
+  async tenant(
+    scopes: Scope[] = [...SCOPES],
+    { limits = {}, plan = 'scale' }: { limits?: Partial<Limits>; plan?: PlanCode } = {},
+  ): Promise<Tenant> {
     const generous = { requests_per_minute: -1, ...limits }
-    const organisationId = await createOrganisation(this.sql, { name: 'Test', limits: generous })
+    const organisationId = await createOrganisation(this.sql, { name: 'Test', plan, limits: generous })
     const { id, key } = await createKey(this.sql, organisationId, { name: 'test', scopes, pepper: DEV_ONLY_PEPPER })
     return new Tenant(this, organisationId, id, key)
   }

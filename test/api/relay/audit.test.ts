@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { route } from '../../../api/http/route.js'
 import { relayRoutes } from '../../../api/relay/index.js'
+import { createKey } from '../../../src/accounts/repository.js'
+import { DEV_ONLY_PEPPER } from '../../../src/config.js'
 import type { AuditEntry } from '../../../src/audit/schema.js'
 import { verifyAudit } from '../../../src/audit/verify.js'
 import { startApp, type App, type Tenant } from '../../support/app.js'
@@ -45,6 +47,13 @@ test('every action of the API is written down once, with whom, what and which re
   await act('delivery.retried', 'POST', `/v1/deliveries/${failed.deliveries[0]!.id}/retry`)
   await act('post.cancelled', 'DELETE', `/v1/posts/${await create('cancelled', connection, { draft: true })}`)
   await act('connection.deleted', 'DELETE', `/v1/connections/${connection}`)
+
+  const { id: other } = await createKey(app.sql, tenant.organisationId, {
+    name: 'other',
+    scopes: [],
+    pepper: DEV_ONLY_PEPPER,
+  })
+  await act('key.revoked', 'DELETE', `/v1/keys/${other}`)
 
   const written = (await entries('?limit=100')).toReversed()
   expect(written.map(({ action, target }) => [action, target.id])).toEqual(done)

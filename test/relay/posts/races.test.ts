@@ -1,5 +1,5 @@
 import { createOrganisation } from '../../../src/accounts/repository.js'
-import { NO_LIMITS } from '../../../src/accounts/plans.js'
+import { limitsOf } from '../../../src/accounts/plans.js'
 import type { Caller } from '../../../src/accounts/schema.js'
 import type { Transaction } from '../../../src/db/client.js'
 import { newId } from '../../../src/ids.js'
@@ -17,7 +17,16 @@ let caller: Caller
 beforeAll(async () => {
   database = await createTestDatabase()
   const organisationId = await createOrganisation(database.sql, { name: 'Test' })
-  caller = { organisationId, kind: 'key', id: 'key_1', name: 'x', scopes: [], limits: NO_LIMITS, timezone: 'UTC' }
+  caller = {
+    organisationId,
+    kind: 'key',
+    id: 'key_1',
+    name: 'x',
+    scopes: [],
+    plan: 'enterprise',
+    limits: limitsOf('enterprise', {}),
+    timezone: 'UTC',
+  }
 })
 afterAll(() => database.drop())
 
