@@ -33,6 +33,7 @@ test('needs no key and holds every route, each under a name of its own', () => {
       .map(({ path, method }) => `${method} ${path}`)
       .sort(),
   ).toEqual(relayRoutes.map(({ path, method }) => `${method} ${path}`).sort())
+  expect(Object.keys(document.paths).filter((path) => !path.startsWith('/v1/'))).toEqual([])
   const names = operations().map(({ operationId }) => operationId)
   expect(new Set(names).size).toBe(names.length)
   expect(Object.keys(document.components.schemas)).toEqual(
