@@ -96,13 +96,16 @@ async function admit(
   return caller
 }
 
+// What is read in several statements must fit together.
+const ONE_SNAPSHOT = 'isolation level repeatable read read only'
+
 async function doOnce(
   { database }: ApiContext,
   route: AnyRoute,
   { prepare, run }: { prepare(): Promise<unknown>; run(tx: Transaction, before: unknown): Promise<StoredReply> },
 ) {
   const prepared = await prepare()
-  return { ...(await database.begin(route.audit ? '' : 'read only', (tx) => run(tx, prepared))), replayed: false }
+  return { ...(await database.begin(route.audit ? '' : ONE_SNAPSHOT, (tx) => run(tx, prepared))), replayed: false }
 }
 
 function writeReply({ responds }: AnyRoute, result: unknown): StoredReply {
