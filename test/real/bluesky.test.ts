@@ -73,6 +73,40 @@ test('a text lands with its links, tags and mentions at the right bytes', async 
   expect(facets[2]?.features[0]?.did).toBe(mentioned.did)
 })
 
+test('a thread hangs together: parts under parts, the comment under the post, languages, link and tags in the text', async () => {
+  const { did, connectionId } = await anAccount()
+  const { body } = await tenant.call<{ id: string }>('POST', '/v1/posts', {
+    content: {
+      text: 'one',
+      link: 'https://example.com/one',
+      tags: ['first'],
+      parts: [{ text: 'two' }, { text: 'three' }],
+      first_comment: { text: 'comment' },
+    },
+    targets: [{ connection_id: connectionId, overrides: { settings: { langs: ['en', 'pt-BR'] } } }],
+  })
+  expect((await tenant.settled(body.data.id)).status).toBe('published')
+  const posts = (await pds.listPosts(did)).map(({ uri, record }) => ({ uri, ...(record as unknown as Threaded) }))
+  const find = (text: string) => posts.find((post) => post.text.startsWith(text))!
+  expect(posts).toHaveLength(4)
+  expect(find('one')).toMatchObject({ text: 'one\n\nhttps://example.com/one\n\n#first', langs: ['en', 'pt-BR'] })
+  expect(find('one').reply).toBeUndefined()
+  for (const [text, parent] of [
+    ['two', 'one'],
+    ['three', 'two'],
+    ['comment', 'one'],
+  ] as const) {
+    expect(find(text).reply.root.uri).toBe(find('one').uri)
+    expect(find(text).reply.parent.uri).toBe(find(parent).uri)
+  }
+})
+
+interface Threaded {
+  text: string
+  langs?: string[]
+  reply: { root: { uri: string }; parent: { uri: string } }
+}
+
 test('301 graphemes and 3,001 bytes: strict refuses, lenient cuts at a grapheme and says so', async () => {
   const { did, connectionId } = await anAccount()
   for (const [text, unit] of [
