@@ -1,7 +1,7 @@
 import { startApp, type App, type Tenant } from '../support/app.js'
 import { crashApi, crashWorkerAt, ENDS_OF_CRASHES, freezeWorkerAt, type Destination } from '../support/crash.js'
 import { changeCredentials } from '../support/credentials.js'
-import { ANSWERS, startFaultyProxy, type Fault, type FaultyProxy } from './faulty-proxy.js'
+import { ANSWERS, startFaultyProxy, type Fault, type FaultyProxy } from '../support/faulty-proxy.js'
 import { startPds, type Pds } from './pds.js'
 
 let pds: Pds

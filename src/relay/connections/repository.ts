@@ -3,7 +3,7 @@ import { instantText } from '../../db/clock.js'
 import type { Database, Json, Sql } from '../../db/client.js'
 import { newId } from '../../ids.js'
 import { recordConnectionEvent } from '../events/repository.js'
-import type { Account, Credentials } from '../platforms/platform.js'
+import type { Account, Credentials, Limits } from '../platforms/platform.js'
 import type { Connection, ConnectionStatus } from './schema.js'
 
 type Keys = readonly KeyEncryptionKey[]
@@ -23,6 +23,8 @@ export interface Destination {
   platform: string
   handle: string
   status: ConnectionStatus
+  /** What its server allows. */
+  limits: Limits
 }
 
 /** The place of a connection's credentials. */
@@ -54,11 +56,11 @@ export async function saveConnection(
   }: { platform: string; account: Account; metadata?: Record<string, unknown> | undefined; keys: Keys },
 ): Promise<Connection> {
   const [{ id }] = await sql<[{ id: string }]>`
-    insert into connections (id, organisation_id, platform, account_id, handle, display_name, avatar_url, created_via, last_verified_at)
+    insert into connections (id, organisation_id, platform, account_id, handle, display_name, avatar_url, limits, created_via, last_verified_at)
     values (${newId('conn')}, ${organisationId}, ${platform}, ${account.accountId}, ${account.handle}, ${account.displayName},
-            ${account.avatarUrl}, 'api', now())
+            ${account.avatarUrl}, ${sql.json({ ...account.limits })}, 'api', now())
     on conflict (organisation_id, platform, account_id) where deleted_at is null do update
-       set handle = excluded.handle, display_name = excluded.display_name, avatar_url = excluded.avatar_url,
+       set handle = excluded.handle, display_name = excluded.display_name, avatar_url = excluded.avatar_url, limits = excluded.limits,
            status = 'active', last_verified_at = now(), last_error = null
     returning id`
   // Sealed for the row it lies in, so the row's id comes first.
@@ -162,7 +164,7 @@ export async function findDestinations(
   { ids, platforms }: { ids: string[]; platforms: string[] },
 ): Promise<Destination[]> {
   return sql<Destination[]>`
-    select id, platform, handle, status from connections
+    select id, platform, handle, status, limits from connections
      where organisation_id = ${organisationId} and deleted_at is null
        and (id = any(${ids}) or platform = any(${platforms}) and status = 'active')
      order by id`

@@ -6,7 +6,7 @@ import { recordDeliveryEvents } from '../events/repository.js'
 import type { Content, Override } from '../posts/content.js'
 import { flagConnection } from '../connections/repository.js'
 import { rollUpPost } from '../posts/repository.js'
-import type { Published } from '../platforms/platform.js'
+import type { Limits, Published } from '../platforms/platform.js'
 import { gatesColumn, type Gates } from './gates.js'
 import type { AttemptState, DeliveryRun, DeliveryStatus } from './schema.js'
 
@@ -16,6 +16,8 @@ export interface Part {
   clientKey: string
   /** Null until the platform took it. */
   published: Published | null
+  /** Milliseconds since the first attempt at it of which nobody could say whether it landed; null when there is none. */
+  unprovedMs: number | null
 }
 
 /** What a run must know before it acts, read in one statement. */
@@ -31,7 +33,7 @@ export interface RunView {
   content: Content
   /** Of the post for this platform, and of the target. */
   overrides: (Override | null)[]
-  connection: { id: string; status: string; credentials: string | null }
+  connection: { id: string; status: string; credentials: string | null; limits: Limits }
   /** In order, as far as they were begun. */
   parts: Part[]
   /** The attempt a crash, or a wait for its look-up, left open. */
@@ -53,9 +55,13 @@ export async function readRun(sql: Sql, { deliveryId, generation }: DeliveryRun)
     select d.id, d.organisation_id, d.post_id, d.platform, d.status, d.generation,
            ceil(extract(epoch from greatest(d.due_at, d.next_attempt_at) - now()) * 1000)::float8 as early_ms,
            p.content, jsonb_build_array(p.overrides -> d.platform, d.overrides) as overrides,
-           jsonb_build_object('id', d.connection_id, 'status', coalesce(c.status, 'revoked'), 'credentials', c.credentials) as connection,
+           jsonb_build_object('id', d.connection_id, 'status', coalesce(c.status, 'revoked'), 'credentials', c.credentials,
+                              'limits', coalesce(c.limits, '{}')) as connection,
            (select coalesce(jsonb_agg(jsonb_build_object(
                      'number', number, 'clientKey', client_key,
+                     'unprovedMs', (select extract(epoch from now() - min(u.sent_at)) * 1000 from attempts u
+                                     where u.delivery_id = d.id and u.part = delivery_parts.number
+                                       and u.state = 'unknown' and u.look_up is null),
                      'published', case when accepted_at is not null then
                                     jsonb_build_object('remoteId', remote_id, 'remoteUrl', remote_url, 'reference', reference) end)
                      order by number), '[]')

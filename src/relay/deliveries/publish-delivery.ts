@@ -8,7 +8,7 @@ import type { Reach } from '../connections/reach-account.js'
 import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { isSettled, judge } from './rules.js'
 import type { DeliveryRun } from './schema.js'
-import { settleAccepted, settleFailed, settleUnknown } from './settle-attempt.js'
+import { mayRepeat, settleAccepted, settleFailed, settleUnknown } from './settle-attempt.js'
 
 /** A run that is early by less waits inside its activity; more is the workflow's to wait for. */
 const WAIT_HERE_MS = 1_000
@@ -82,6 +82,11 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
   if (!reach) {
     const failure = { platformMessage: `The connection is ${view.connection.status}.` }
     const code = 'connection_unavailable'
+    return settleFailed(publisher, view, { number, state: 'not_sent', code, lookUp: null, failure })
+  }
+  if (view.parts[part]?.unprovedMs && !mayRepeat(reach.platform, view, { part })) {
+    const failure = { platformMessage: 'It may have landed, and its key is not kept any more.' }
+    const code = 'publish_indeterminate'
     return settleFailed(publisher, view, { number, state: 'not_sent', code, lookUp: null, failure })
   }
   const sending = beginSending(publisher, run, number)

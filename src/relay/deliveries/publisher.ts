@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../errors.js'
 import type { Log } from '../../log.js'
 import type { AttemptMeter } from '../../operations/meters.js'
 import { reachAccount, type Gateway, type Reach } from '../connections/reach-account.js'
+import { withLimits } from '../platforms/platform.js'
 import { resolveContent } from '../posts/content.js'
 import { project, type Projected } from '../posts/projection.js'
 import type { CallSlots } from './call-slots.js'
@@ -44,8 +45,9 @@ export function reachDestination(publisher: Publisher, view: RunView, { lookUp =
 }
 
 /** What the delivery's destination gets of its post; throws where the platform is not offered here, which `reachDestination` tells first. */
-export function projectRun({ platforms }: Publisher, { platform: id, content, overrides }: RunView): Projected {
+export function projectRun({ platforms }: Publisher, view: RunView): Projected {
+  const { platform: id, content, overrides, connection } = view
   const platform = platforms.get(id)
   if (!platform) throw new Error(`The platform ${id} is not offered here`)
-  return project(platform, resolveContent(content, overrides))
+  return project(withLimits(platform, connection.limits), resolveContent(content, overrides))
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { Reach } from '../connections/reach-account.js'
 import { settleCall, type Failure } from '../platforms/http.js'
-import type { LookUp, Published } from '../platforms/platform.js'
+import type { LookUp, Platform, Published } from '../platforms/platform.js'
 import { noteWaiting, recordOutcome, type AttemptEnd, type DeliveryEnd, type RunView } from './ledger.js'
 import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { connectionAfter, judge } from './rules.js'
@@ -32,7 +32,8 @@ export async function settleAccepted(
 /** The attempt brought nothing: tries again within the budget, or ends the delivery with the code. */
 export async function settleFailed(publisher: Publisher, view: RunView, attempt: FailedAttempt): Promise<PublishStep> {
   const { platformMessage = null, retryAfterMs = null, httpStatus = null } = attempt.failure
-  const { code, verdict } = await decide(publisher, view, attempt.code, retryAfterMs)
+  const unproved = attempt.state === 'unknown' && attempt.lookUp !== 'absent'
+  const { code, verdict } = await decide(publisher, view, { code: attempt.code, retryAfterMs, unproved })
   const end: AttemptEnd = { state: attempt.state, code, httpStatus, platformMessage, lookUp: attempt.lookUp }
   const message = platformMessage ?? `${view.platform}: ${code}`
   if (verdict.kind === 'retry') {
@@ -51,10 +52,16 @@ export async function settleFailed(publisher: Publisher, view: RunView, attempt:
   })
 }
 
-async function decide(publisher: Publisher, view: RunView, failed: ErrorCode, retryAfterMs: number | null) {
+async function decide(
+  publisher: Publisher,
+  view: RunView,
+  { code: failed, retryAfterMs, unproved }: { code: ErrorCode; retryAfterMs: number | null; unproved: boolean },
+) {
   const ask = (code: ErrorCode) =>
     judge({ code, retryAfterMs }, [...view.past_codes, code], { pace: publisher.pace, random: Math.random() })
   const verdict = ask(failed)
+  // Of what was repeated until the budget ended nobody knows whether it landed.
+  if (verdict.kind === 'settle' && unproved) return { code: 'publish_indeterminate' as const, verdict }
   if (verdict.kind !== 'retry' || !verdict.refresh) return { code: failed, verdict }
   const reach = reachDestination(publisher, view)
   const renewed = reach ? await reach.renew() : failed
@@ -65,18 +72,21 @@ async function decide(publisher: Publisher, view: RunView, failed: ErrorCode, re
     : { code: renewed, verdict: { kind: 'settle', status: 'failed' } as const }
 }
 
+/** An attempt whose bytes may have left, and what it met. */
+interface UnknownAttempt {
+  number: number
+  part: number
+  sentMsAgo: number
+  clientKey: string
+  failure: Partial<Failure> & { code: ErrorCode }
+}
+
 /** An attempt whose bytes may have left: asks the platform. Found is believed at once; absent only when the platform has answered that
  *  very request, or when no copy of it can still be under way; what cannot be asked ends as publish_indeterminate. */
 export async function settleUnknown(
   publisher: Publisher,
   view: RunView,
-  attempt: {
-    number: number
-    part: number
-    sentMsAgo: number
-    clientKey: string
-    failure: Partial<Failure> & { code: ErrorCode }
-  },
+  attempt: UnknownAttempt,
 ): Promise<PublishStep | null> {
   const { number, part, sentMsAgo, clientKey, failure } = attempt
   const { callTimeoutMs, callGraceMs } = publisher.pace
@@ -97,10 +107,30 @@ export async function settleUnknown(
       return settleFailed(publisher, view, { number, state: 'unknown', code: failure.code, lookUp: 'absent', failure })
     }
     case 'cannot_ask': {
+      if (mayRepeat(reach?.platform, view, { part, sentMsAgo })) return repeatLater(publisher, view, attempt)
       const code = 'publish_indeterminate' as const
       return settleFailed(publisher, view, { number, state: 'unknown', code, lookUp: 'cannot_ask', failure })
     }
   }
+}
+
+/** Whether the platform still keeps the client key under which a piece was first sent. */
+export function mayRepeat(
+  platform: Platform | undefined,
+  { parts }: RunView,
+  { part, sentMsAgo = 0 }: { part: number; sentMsAgo?: number },
+): boolean {
+  const unprovedMs = parts.find(({ number }) => number === part)?.unprovedMs ?? 0
+  return Math.max(unprovedMs, sentMsAgo) < (platform?.repeatableForMs ?? 0)
+}
+
+/** To be sent again under its client key, but only once no copy of the request can be under way any more: two at once could both land. */
+async function repeatLater(publisher: Publisher, view: RunView, attempt: UnknownAttempt): Promise<PublishStep | null> {
+  const { callTimeoutMs, callGraceMs } = publisher.pace
+  const { number, sentMsAgo, failure } = attempt
+  const safeInMs = failure.answered ? 0 : callTimeoutMs + callGraceMs - sentMsAgo
+  if (safeInMs > 0) return askAgain(publisher, view, { inMs: safeInMs, code: failure.code, failure })
+  return settleFailed(publisher, view, { number, state: 'unknown', code: failure.code, lookUp: null, failure })
 }
 
 async function askAgain(

@@ -202,7 +202,8 @@ function readAnswer<T>(
   const row = refusals.find((refusal) => refusal.status === status && (refusal.body?.test(text) ?? true))
   // Only a refusal that can be read is a refusal: a page of HTML or a 5xx may come from something in between. Some refuse inside a 200.
   const inside = status < 300 && row !== undefined
-  const definite = status === 429 || (body !== undefined && (inside || (status >= 400 && status < 500)))
+  const definite =
+    status === 429 || row?.bare === true || (body !== undefined && (inside || (status >= 400 && status < 500)))
   throw new CallFailure(`The platform answered ${status}`, {
     code: row?.code ?? codeOfStatus(status),
     certainty: definite ? 'refused' : 'ambiguous',

@@ -14,6 +14,13 @@ export interface Account {
   displayName: string | null
   avatarUrl: string | null
   credentials: Credentials
+  /** Where this account's server takes less or more than the platform usually does. */
+  limits?: Limits
+}
+
+/** What one server allows, in place of the platform's own. */
+export interface Limits {
+  textMax?: number
 }
 
 /** How a platform refuses: the first row whose status, and body where given, match names the code. */
@@ -21,6 +28,8 @@ export interface Refusal {
   status: number
   body?: RegExp
   code: ErrorCode
+  /** Believed without a body that can be read. */
+  bare?: true
 }
 
 /** How long a text may be. */
@@ -61,7 +70,8 @@ export interface Projection extends Piece {
 /** A piece that the platform took; `reference` is what its adapter needs to reply to it. */
 export interface Published {
   remoteId: string
-  remoteUrl: string
+  /** Null where a post has no address. */
+  remoteUrl: string | null
   reference?: Json
 }
 
@@ -78,6 +88,13 @@ export interface PublishRequest extends Projection {
 /** What the platform says about a part whose outcome is unknown. */
 export type LookUp = ({ result: 'landed' } & Published) | { result: 'absent' } | { result: 'cannot_ask' }
 
+/** The platform as the server of one account has it. */
+export function withLimits(platform: Platform, { textMax }: Limits): Platform {
+  if (textMax === undefined) return platform
+  const { accepts } = platform
+  return { ...platform, accepts: { ...accepts, text: { ...accepts.text, max: textMax } } }
+}
+
 /** Everything that is known about one platform, in one place; nothing outside its file names it. */
 export interface Platform {
   id: string
@@ -85,7 +102,7 @@ export interface Platform {
   status: 'open' | 'gated' | 'no_api' | 'read_only'
   category: 'social' | 'decentralised' | 'video' | 'chat' | 'blog' | 'forum' | 'newsletter' | 'other'
   auth: {
-    kind: 'none' | 'app_password' | 'token'
+    kind: 'none' | 'app_password' | 'token' | 'webhook_url'
     fields: z.ZodObject
     /** The field to blame when the platform refuses the credentials, and the one when nothing of this kind answers at the address. */
     blame: { credentials: string; address?: string }
@@ -101,6 +118,9 @@ export interface Platform {
   count(text: string): number
   /** A: takes a client's key or id · B: can be asked for our marker · C: only a listing can be compared · D: nothing can be asked. */
   landed: 'A' | 'B' | 'C' | 'D'
+  /** For how long after it was first sent the same request with the same client key is the same post, in milliseconds. Who may have landed is sent
+   *  again that long where there is no look-up. */
+  repeatableForMs?: number
   refusals: readonly Refusal[]
   /** Where an account's requests go and what they carry. `inner` is an origin the operator configured, not a tenant. */
   reach(credentials: Credentials): { origin: string; headers: Record<string, string>; inner?: true }

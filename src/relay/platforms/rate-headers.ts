@@ -28,12 +28,13 @@ export function readSpent(status: number, headers: Headers, now = dateOf(headers
   return status === 429 ? readWait(headers, now) : readReset(headers, now)
 }
 
-// Some send the moment, as Unix seconds, others how long it takes (draft-ietf-httpapi-ratelimit-headers).
+// Some send the moment, as Unix seconds or ISO 8601, others how long it takes (draft-ietf-httpapi-ratelimit-headers).
 const UNIX_SECONDS_FROM = 1_000_000_000
 
 function readReset(headers: Headers, now: number): number | null {
   if (readHeader(headers, 'ratelimit-remaining') !== '0') return null
-  const reset = Number(readHeader(headers, 'ratelimit-reset'))
+  const told = String(readHeader(headers, 'ratelimit-reset'))
+  const reset = /^[\d.]+$/.test(told) ? Number(told) : Date.parse(told) / 1000
   const resetMs = reset * 1000 - (reset > UNIX_SECONDS_FROM ? now : 0)
   return resetMs > 0 ? Math.min(resetMs, LONGEST_RETRY_AFTER_MS) : null
 }

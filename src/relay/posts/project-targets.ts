@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize'
 import { AppError } from '../../errors.js'
 import type { Warning } from '../deliveries/schema.js'
 import type { Platforms } from '../platforms/index.js'
-import type { Platform } from '../platforms/platform.js'
+import { withLimits, type Limits, type Platform } from '../platforms/platform.js'
 import { resolveContent, type Content, type Override, type ResolvedContent } from './content.js'
 import { project, type Obstacle, type Projected } from './projection.js'
 import type { Aim } from './schema.js'
@@ -32,7 +32,7 @@ export function projectTargets(
         platform: platformId,
       })
     const resolved = resolveContent(content, [overrides[platformId], target.overrides])
-    const { adaptations, ...projected } = projectOnce(platform, resolved)
+    const { adaptations, ...projected } = projectOnce(platform, target.limits, resolved)
     const named = adaptations.map((adaptation) => ({ ...adaptation, platform: platformId, connection_id: id }))
     return { ...target, ...projected, adaptations: named }
   })
@@ -41,12 +41,12 @@ export function projectTargets(
 /** Projects equal contents once per platform, however many of its accounts are meant. */
 function projector() {
   const known = new Map<string, Projected & { contentHash: Buffer }>()
-  return (platform: Platform, content: ResolvedContent) => {
+  return (platform: Platform, limits: Limits, content: ResolvedContent) => {
     const contentHash = createHash('sha256')
       .update(canonicalize(content) ?? '')
       .digest()
-    const key = `${platform.id} ${contentHash.toString('hex')}`
-    const projected = known.get(key) ?? { ...project(platform, content), contentHash }
+    const key = `${platform.id} ${JSON.stringify(limits)} ${contentHash.toString('hex')}`
+    const projected = known.get(key) ?? { ...project(withLimits(platform, limits), content), contentHash }
     known.set(key, projected)
     return projected
   }

@@ -53,6 +53,7 @@ function preview(platform: Platform, content: Content, validation: 'strict' | 'l
     status: 'active' as const,
     overrides: null,
     warnings: [],
+    limits: {},
   }
   const [projected] = projectTargets(byId, { content, overrides: {} }, [target])
   return previewTarget(projected!, { validation } as Aim)

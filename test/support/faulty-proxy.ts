@@ -22,9 +22,12 @@ export interface Fault {
   times?: number
   /** Whether the request reaches the target first. */
   forward: boolean
-  /** What the client gets: this answer, silence with the line open, or a line cut without a byte. */
-  reply: Answer | 'hold' | 'cut'
+  /** What the client gets: this answer, silence with the line open, a line cut without a byte, or what the target answered, so that only the next
+   *  fault meets somebody. */
+  reply: Answer | 'hold' | 'cut' | 'pass'
 }
+
+type Reply = Exclude<Fault['reply'], 'pass'>
 
 export interface ProxiedRequest {
   method: string
@@ -100,13 +103,14 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     const fault = takeFault(faults, path)
     try {
       const body = await buffer(request)
-      let reply: Fault['reply'] = 'cut'
+      let reply: Reply = 'cut'
       if (!fault || fault.forward) {
         seen.forwarded = true
         reply = await forward(target, { method, path, headers: request.headers, body })
         seen.targetStatus = reply.status
       }
-      send(response, seen, fault?.reply ?? withOrigin(reply, target, url))
+      const passes = !fault || fault.reply === 'pass'
+      send(response, seen, passes ? withOrigin(reply, target, url) : fault.reply)
     } catch {
       // The target is gone or the client is: the other side sees a cut line, as without us between them.
       response.destroy()
@@ -164,12 +168,13 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 }
 
 /** A DID document names the target; a client that follows it must come back to us. */
-function withOrigin(reply: Fault['reply'], target: string, url: string): Fault['reply'] {
+function withOrigin(reply: Reply, target: string, url: string): Reply {
   if (typeof reply === 'string' || !reply.headers?.['content-type']?.includes('json')) return reply
   return { ...reply, body: String(reply.body).replaceAll(target, url) }
 }
 
 function send(response: ServerResponse, seen: ProxiedRequest, reply: Fault['reply']): void {
+  if (reply === 'pass') throw new Error('There is nothing to pass on')
   if (reply === 'hold') return
   if (reply === 'cut') return void response.destroy()
 
