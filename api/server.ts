@@ -10,7 +10,7 @@ import { createGateway } from '../src/relay/connections/reach-account.js'
 import { createTemporalClient } from '../temporal/connection.js'
 import { startRelayLoop } from '../temporal/relay-loop.js'
 import { startSweep } from '../temporal/sweep.js'
-import { publishQueue } from '../temporal/task-queues.js'
+import { publishQueue, webhookQueues } from '../temporal/task-queues.js'
 import { createApp } from './app.js'
 import { OnlyOnce } from './http/idempotency.js'
 import { RateLimiter } from './http/rate-limit.js'
@@ -39,6 +39,7 @@ await runProcess(async () => {
   const commander = {
     client: temporal.client,
     taskQueue: publishQueue(config),
+    webhookQueues: webhookQueues(config),
     rearm: rearmDelivery.bind(null, database),
   }
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })

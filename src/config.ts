@@ -78,6 +78,13 @@ const Environment = z.object({
   FULL_RETRY_MS: milliseconds(500),
   PUBLISH_SLOTS: z.coerce.number().int().min(1).default(100),
   PLATFORM_CONCURRENCY: z.coerce.number().int().min(1).default(25),
+  WEBHOOK_TIMEOUT_MS: milliseconds(15_000).refine(
+    (value) => value <= 20_000,
+    'must leave time of the 60 s a batch may take',
+  ),
+  WEBHOOK_LEASE_MS: milliseconds(20_000),
+  WEBHOOK_SLOTS: z.coerce.number().int().min(1).default(500),
+  WEBHOOK_TIME_SCALE: z.coerce.number().positive().max(1).default(1),
   OUTBOX_POLL_MS: milliseconds(1_000),
   OUTBOX_LEASE_MS: milliseconds(30_000),
   SWEEP_EVERY_MS: milliseconds(60_000),
@@ -127,6 +134,15 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
       /** The shortest wait of a delivery whose platform has no slot free. */
       fullRetryMs: env.FULL_RETRY_MS,
     }),
+    webhooks: Object.freeze({
+      /** One attempt as a whole, and how long its claim holds: a worker that died keeps it so long. */
+      timeoutMs: env.WEBHOOK_TIMEOUT_MS,
+      leaseMs: env.WEBHOOK_LEASE_MS,
+      /** Endpoints that one worker process sends to at once, for healthy and for failing ones each. */
+      slots: env.WEBHOOK_SLOTS,
+      /** Every delay between attempts is multiplied by it; for tests. */
+      timeScale: env.WEBHOOK_TIME_SCALE,
+    }),
     outbox: Object.freeze({ pollMs: env.OUTBOX_POLL_MS, leaseMs: env.OUTBOX_LEASE_MS }),
     sweep: Object.freeze({ everyMs: env.SWEEP_EVERY_MS, overdueMs: env.SWEEP_OVERDUE_MS }),
   })
@@ -143,6 +159,7 @@ function refuseInProduction(env: z.infer<typeof Environment>): void {
     env.KEY_PEPPER === DEV_ONLY_PEPPER && 'KEY_PEPPER: set a secret of your own',
     env.KEY_ENCRYPTION_KEYS.some(({ id }) => id.startsWith('dev-only')) && 'KEY_ENCRYPTION_KEYS: set keys of your own',
     env.EGRESS_ALLOW.length > 0 && 'EGRESS_ALLOW: would open the inside of your network',
+    env.WEBHOOK_TIME_SCALE < 1 && 'WEBHOOK_TIME_SCALE: is for tests only',
     env.CRASH_AT && 'CRASH_AT: is for tests only',
   ].filter((problem) => typeof problem === 'string')
   if (refused.length > 0) throw new Error(`Not fit for production. ${refused.join('; ')}`)

@@ -5,6 +5,8 @@ export const CRASH_POINTS = [
   'attempt.sent',
   'call.answered',
   'outcome.ready',
+  'webhook.claimed',
+  'webhook.answered',
 ] as const
 
 export type CrashPoint = (typeof CRASH_POINTS)[number]

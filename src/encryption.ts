@@ -9,6 +9,13 @@ export interface KeyEncryptionKey {
 /** Where a value lives, as `organisation|table|column|row`: bound to it, so that a value moved elsewhere does not open. */
 export type Place = `${string}|${string}|${string}|${string}`
 
+/** A column of sealed values and the place of each by the row's organisation and id. */
+export interface SealedColumn {
+  table: string
+  column: string
+  placeOf(organisationId: string, id: string): Place
+}
+
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16

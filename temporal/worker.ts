@@ -2,21 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { NativeConnection, Worker } from '@temporalio/worker'
 import { createDeliveryActivities } from '../activities/relay/deliveries.js'
+import { createLaneActivities } from '../activities/webhooks/lanes.js'
 import { readConfig, WORKER_METRICS_PORT, type Config } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
-import { connectDatabase } from '../src/db/client.js'
+import { connectDatabase, type Database } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
+import { createEgressClient } from '../src/egress/egress.js'
 import { createLog, type Log } from '../src/log.js'
+import type { Metrics } from '../src/operations/metrics.js'
 import { startOperations } from '../src/operations/operations.js'
 import { runProcess } from '../src/process.js'
 import { CallSlots } from '../src/relay/deliveries/call-slots.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
+import { BATCH_MS } from '../src/webhooks/deliveries/send-webhooks.js'
 import { createTemporalClient } from './connection.js'
+import { createLaneWorkers } from './lane-workers.js'
 import { startRelayLoop } from './relay-loop.js'
 import { installRuntime } from './runtime.js'
 import { startSweep } from './sweep.js'
-import { publishQueue } from './task-queues.js'
+import { publishQueue, webhookQueues } from './task-queues.js'
 
 const CACHED_RUNS = 500
 /** What is still under way after its grace gets this long to heed its cancellation, and then loops and pools as long again. */
@@ -30,17 +35,23 @@ await runProcess(async () => {
   await requireCurrentSchema(database)
 
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'worker renewals', max: 5 })
+  const lanes = connectDatabase({ url: config.databaseUrl, name: 'worker webhooks', max: 10 })
   const temporal = createTemporalClient(config.temporal)
   const taskQueue = publishQueue(config)
-  const commander = { client: temporal.client, taskQueue, rearm: rearmDelivery.bind(null, database) }
-  let worker: Worker | null = null
+  const commander = {
+    client: temporal.client,
+    taskQueue,
+    webhookQueues: webhookQueues(config),
+    rearm: rearmDelivery.bind(null, database),
+  }
+  let workers: Worker[] = []
   // Before Temporal is there: while the worker waits for it, its probes say so.
   const operations = await startOperations({
     config,
     name: 'worker',
     checks: {
       temporal: { ask: temporal.ping, needed: true },
-      worker: { ask: async () => requireRunning(worker), needed: true },
+      worker: { ask: async () => requireRunning(workers), needed: true },
     },
     sources: { temporal_sdk: sdk },
     log,
@@ -51,10 +62,18 @@ await runProcess(async () => {
 
   const connection = await connectWhenUp(config.temporal.address, log)
   // Longer than a call may take, so that an orderly stop never leaves one unknown.
-  const shutdownGraceTime = config.pace.callTimeoutMs + config.pace.callGraceMs
-  const created = await Worker.create({
+  const shutdownGraceTime = Math.max(
+    config.pace.callTimeoutMs + config.pace.callGraceMs,
+    config.webhooks.timeoutMs + BATCH_MS,
+  )
+  const common = {
     connection,
     namespace: config.temporal.namespace,
+    shutdownGraceTime,
+    shutdownForceTime: shutdownGraceTime + LAST_THINGS_MS,
+  }
+  const publishing = await Worker.create({
+    ...common,
     taskQueue,
     ...workflowsOf(config),
     activities: createDeliveryActivities({
@@ -68,11 +87,14 @@ await runProcess(async () => {
     }),
     maxConcurrentActivityTaskExecutions: config.gates.publishSlots,
     maxCachedWorkflows: CACHED_RUNS,
-    shutdownGraceTime,
-    shutdownForceTime: shutdownGraceTime + LAST_THINGS_MS,
   })
-  worker = created
-  const running = created.run()
+  const sending = await createLaneWorkers({
+    ...common,
+    activities: laneActivities({ config, database: lanes, metrics, log }),
+    slots: config.webhooks.slots,
+  })
+  workers = [publishing, ...sending]
+  const running = Promise.all(workers.map((each) => each.run()))
   running.catch((error: unknown) => {
     log.fatal({ error }, 'worker.ended')
     process.exit(1)
@@ -85,23 +107,52 @@ await runProcess(async () => {
     async stop() {
       readiness.drain()
       log.info('worker.draining')
-      created.shutdown()
+      for (const each of workers) each.shutdown()
       await running
       await Promise.all([relayLoop.stop(), sweep.stop()])
       await Promise.all([
         connection.close(),
         temporal.close(),
-        ...[database, renewals].map((pool) => pool.end({ timeout: 5 })),
+        ...[database, renewals, lanes].map((pool) => pool.end({ timeout: 5 })),
       ])
       await operations.stop()
     },
   }
 })
 
-/** Throws unless the Temporal Worker polls. */
-function requireRunning(worker: Worker | null): void {
-  const state = worker?.getState() ?? 'not yet created'
+/** Throws unless the Temporal Workers poll. */
+function requireRunning(workers: Worker[]): void {
+  const states = workers.map((worker) => worker.getState())
+  const state = states.find((each) => each !== 'RUNNING') ?? (states.length > 0 ? 'RUNNING' : 'not yet created')
   if (state !== 'RUNNING') throw new Error(`The worker is ${state}`)
+}
+
+/** The activities of each queue that sends webhooks. */
+function laneActivities({
+  config,
+  database,
+  metrics,
+  log,
+}: {
+  config: Config
+  database: Database
+  metrics: Metrics
+  log: Log
+}) {
+  const queues = webhookQueues(config)
+  const sender = {
+    database,
+    client: createEgressClient({ allow: config.egressAllow }),
+    keys: config.keyEncryptionKeys,
+    pace: config.webhooks,
+    crash: armCrashPoint(config.crash),
+    meter: metrics.webhooks,
+    log,
+  }
+  return {
+    [queues.healthy]: createLaneActivities(sender, { failing: false }),
+    [queues.failing]: createLaneActivities(sender, { failing: true }),
+  }
 }
 
 function workflowsOf({ workflowBundle }: Config) {

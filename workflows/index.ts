@@ -1,1 +1,2 @@
 export { deliverPost } from './relay/deliver-post.js'
+export { deliverWebhooks } from './webhooks/deliver-webhooks.js'

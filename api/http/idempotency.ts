@@ -27,11 +27,14 @@ export function readKeyedRequest(route: AnyRoute, request: Request, { organisati
   }
 }
 
+/** A reply as it is sent, and as much of it as may be kept: one-time secrets are not. */
+export type FreshReply = StoredReply & { kept: string }
+
 interface Work {
   /** Asks what must be asked outside a transaction; repeatable. */
   prepare(): Promise<unknown>
   /** Does the work and answers; in the transaction that also keeps the reply. */
-  run(tx: Transaction, prepared: unknown): Promise<StoredReply>
+  run(tx: Transaction, prepared: unknown): Promise<FreshReply>
 }
 
 export type Reply = StoredReply & { replayed: boolean }
@@ -74,8 +77,8 @@ export class OnlyOnce {
       if (!(await claimKey(tx, keyed))) return null
       const kept = await findReply(tx, keyed)
       if (kept) return { ...kept, replayed: true }
-      const reply = await run(tx, prepared)
-      await keepReply(tx, keyed, reply)
+      const { kept: keepable, ...reply } = await run(tx, prepared)
+      await keepReply(tx, keyed, { ...reply, body: keepable })
       return { ...reply, replayed: false }
     })
   }

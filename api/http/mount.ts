@@ -1,6 +1,5 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { z } from 'zod'
-import type { StoredReply } from '../../src/accounts/idempotency.js'
 import { limitsOf } from '../../src/accounts/plans.js'
 import type { Caller, Scope } from '../../src/accounts/schema.js'
 import type { Transaction } from '../../src/db/client.js'
@@ -10,7 +9,7 @@ import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
 import { auditOf } from './audit.js'
 import { authenticate, requireFeature, requireScope } from './authenticate.js'
-import { readKeyedRequest } from './idempotency.js'
+import { readKeyedRequest, type FreshReply } from './idempotency.js'
 import { nameRoute } from './observe.js'
 import type { AnyRoute } from './route.js'
 
@@ -102,15 +101,18 @@ const ONE_SNAPSHOT = 'isolation level repeatable read read only'
 async function doOnce(
   { database }: ApiContext,
   route: AnyRoute,
-  { prepare, run }: { prepare(): Promise<unknown>; run(tx: Transaction, before: unknown): Promise<StoredReply> },
+  { prepare, run }: { prepare(): Promise<unknown>; run(tx: Transaction, before: unknown): Promise<FreshReply> },
 ) {
   const prepared = await prepare()
   return { ...(await database.begin(route.audit ? '' : ONE_SNAPSHOT, (tx) => run(tx, prepared))), replayed: false }
 }
 
-function writeReply({ responds }: AnyRoute, result: unknown): StoredReply {
-  const body = responds.meta ? result : responds.pages ? writePage(result as Page<unknown>) : { data: result, meta: {} }
-  return { status: responds.status, body: JSON.stringify(body) }
+function writeReply({ responds, toldOnce }: AnyRoute, result: unknown): FreshReply {
+  const write = (data: unknown) =>
+    JSON.stringify(responds.meta ? data : responds.pages ? writePage(data as Page<unknown>) : { data, meta: {} })
+  const body = write(result)
+  const untold = Object.fromEntries((toldOnce ?? []).map((name) => [name, null]))
+  return { status: responds.status, body, kept: toldOnce ? write({ ...(result as object), ...untold }) : body }
 }
 
 function writePage({ rows, nextCursor }: Page<unknown>) {

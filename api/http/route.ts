@@ -61,6 +61,8 @@ interface RouteParts<
   anyPlan?: true
   /** The status of success and the shape of its `data`; of its `meta` where there is something to say. */
   responds: { status: 200 | 202; data: R; pages?: L; meta?: M }
+  /** Top-level keys of its answer that are told once: a reply kept for an Idempotency-Key has null there (shapes.md 0). */
+  toldOnce?: readonly (keyof z.infer<R> & string)[]
   /** For a route that must ask a platform: runs outside any transaction and is repeatable; its result enters the transaction. */
   before?(request: Omit<Request<P, Q, B, Before>, 'tx' | 'before'>): Promise<Before>
   /** One use case, in the request's transaction; throws AppError. */

@@ -6,6 +6,7 @@ import * as keys from './keys.js'
 import * as plans from './plans.js'
 import * as platforms from './platforms.js'
 import * as posts from './posts.js'
+import * as webhooks from './webhooks.js'
 
 export const relayRoutes: readonly AnyRoute[] = [
   plans.readPlans,
@@ -33,5 +34,14 @@ export const relayRoutes: readonly AnyRoute[] = [
   deliveries.readDelivery,
   deliveries.retryDelivery,
   deliveries.listAttempts,
+  webhooks.listWebhooks,
+  webhooks.registerWebhook,
+  webhooks.updateWebhook,
+  webhooks.deleteWebhook,
+  webhooks.rotateWebhook,
+  webhooks.testWebhook,
+  webhooks.listWebhookDeliveries,
+  webhooks.replayWebhookDelivery,
+  webhooks.recoverWebhook,
   audit.listAudit,
 ]

@@ -1,4 +1,11 @@
-import postgres, { type ISql, type JSONValue, type Sql as PostgresSql, type TransactionSql } from 'postgres'
+import postgres, {
+  type ISql,
+  type JSONValue,
+  type PendingQuery,
+  type Row,
+  type Sql as PostgresSql,
+  type TransactionSql,
+} from 'postgres'
 
 /** The pool, which may open transactions. */
 export type Database = PostgresSql
@@ -8,6 +15,9 @@ export type Sql = ISql
 
 /** One transaction; what commits together is written through the same one. */
 export type Transaction = TransactionSql
+
+/** A part of a statement, or a whole one that was not sent. */
+export type Fragment = PendingQuery<Row[]>
 
 /** What `sql.json` takes. */
 export type Json = JSONValue

@@ -2,6 +2,7 @@ import { lookup as resolve, type LookupAddress } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { EgressRefusal, isPublicAddress, requirePublicName, type Target } from './address.js'
+import { isAllowed } from './public-url.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
@@ -32,7 +33,7 @@ export function createEgressClient({ allow }: { allow: readonly string[] }): Dis
   const guarded = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: lookupPublic })
   const connect: buildConnector.connector = (options, callback) => {
     const target = targetOf(options)
-    if (allow.includes(`${target.hostname}:${target.port}`)) return direct(options, callback)
+    if (isAllowed(target, allow)) return direct(options, callback)
     try {
       requirePublicName(target)
     } catch (error) {

@@ -22,5 +22,7 @@ async function describeBacklog(backlog: Backlog): Promise<string> {
   const unsettled = gauge('relay_deliveries_unsettled', 'Deliveries that are not settled', ['status'])
   unsettled.set({ status: 'pending' }, backlog.pending)
   unsettled.set({ status: 'processing' }, backlog.processing)
+  gauge('relay_webhook_deliveries_pending', 'Events that a receiver has not taken yet').set(backlog.webhooks)
+  gauge('relay_webhook_breakers_open', 'Webhook endpoints that are only probed').set(backlog.breakers)
   return registry.metrics()
 }

@@ -15,7 +15,15 @@ export interface AttemptMeter {
   ended(attempt: { platform: string; state: string; code: ErrorCode | null }): void
 }
 
+/** What became of telling receivers. */
+export interface WebhookMeter {
+  /** So many seconds after its event a delivery was first tried. */
+  firstTried(lagSeconds: number): void
+  attempted(result: string): void
+}
+
 /** What the sweep found. */
 export interface SweepMeter {
   poked(deliveries: number): void
+  woke(lanes: number): void
 }

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { Log } from '../log.js'
-import type { AttemptMeter, RequestMeter, SweepMeter } from './meters.js'
+import type { AttemptMeter, RequestMeter, SweepMeter, WebhookMeter } from './meters.js'
 
 /** Text of the Prometheus format and the type it is sent as. */
 export interface Exposition {
@@ -12,6 +12,7 @@ export interface Exposition {
 export interface Metrics {
   requests: RequestMeter
   attempts: AttemptMeter
+  webhooks: WebhookMeter
   sweep: SweepMeter
   /** Everything as Prometheus reads it; never throws because a part does not answer. */
   expose(): Promise<Exposition>
@@ -45,6 +46,7 @@ export function createMetrics({ sources, log }: { sources: Record<string, Source
   return {
     requests: requestMeter(registers),
     attempts: attemptMeter(registers),
+    webhooks: webhookMeter(registers),
     sweep: sweepMeter(registers),
     async expose() {
       const told = await Promise.all(Object.entries(sources).map(read))
@@ -83,8 +85,28 @@ function attemptMeter(registers: Registers): AttemptMeter {
   return { ended: ({ platform, state, code }) => attempts.inc({ platform, state, code: code ?? 'none' }) }
 }
 
+function webhookMeter(registers: Registers): WebhookMeter {
+  const attempts = new Counter({
+    name: 'relay_webhook_attempts_total',
+    help: 'Attempts to tell a receiver of an event, by what they brought',
+    labelNames: ['result'],
+    registers,
+  })
+  const name = 'relay_webhook_first_attempt_lag_seconds'
+  const lags = new Histogram({ name, help: 'From an event to its first attempt', buckets: SECONDS, registers })
+  return {
+    firstTried: (seconds) => lags.observe(seconds),
+    attempted: (result) => attempts.inc({ result }),
+  }
+}
+
 function sweepMeter(registers: Registers): SweepMeter {
   const help = 'Overdue deliveries the sweep poked; it should find none'
   const pokes = new Counter({ name: 'relay_sweep_poked_total', help, registers })
-  return { poked: (deliveries) => pokes.inc(deliveries) }
+  const wakes = new Counter({
+    name: 'relay_sweep_woke_total',
+    help: 'Lanes of webhook endpoints with something overdue that the sweep woke; it should find none',
+    registers,
+  })
+  return { poked: (deliveries) => pokes.inc(deliveries), woke: (lanes) => wakes.inc(lanes) }
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.js'
+import { laneArguments } from './lane-line.js'
 
 /** What the relay loop can carry out for a delivery. */
 export type DeliveryCommand = 'start_delivery' | 'poke_delivery' | 'cancel_delivery'
@@ -16,16 +17,27 @@ export interface DeliveryLine {
   dueAt: string
 }
 
-/** One line, leased to the process that took it. */
-export interface OutboxLine {
+/** What waking the lane of a webhook endpoint needs. */
+export interface LaneLine {
+  endpointId: string
+  organisationId: string
+}
+
+interface Line<Command, Args> {
   id: string
-  command: DeliveryCommand
+  command: Command
   workflow_id: string
-  args: DeliveryLine
+  args: Args
   /** Milliseconds until the delivery is due, by the database's clock; null when it has no time. */
   due_in_ms: number | null
   tries: number
 }
+
+export type DeliveryOutboxLine = Line<DeliveryCommand, DeliveryLine>
+export type LaneOutboxLine = Line<'wake_webhooks', LaneLine>
+
+/** One line, leased to the process that took it. */
+export type OutboxLine = DeliveryOutboxLine | LaneOutboxLine
 
 /** Writes what Temporal must do next for these deliveries, in the transaction that decided it, and wakes the relay loops when it commits. */
 export async function enqueueDeliveries(sql: Sql, command: DeliveryCommand, deliveryIds: string[]): Promise<void> {
@@ -40,13 +52,24 @@ export async function enqueueDeliveries(sql: Sql, command: DeliveryCommand, deli
     select pg_notify('outbox', '')`
 }
 
+/** Writes that these lanes have something to look at, in the transaction that made it so. */
+export async function enqueueLanes(sql: Sql, endpointIds: string[]): Promise<void> {
+  await sql`
+    with lines as (
+      insert into outbox (command, workflow_id, args)
+      select 'wake_webhooks', 'webhook/' || id, ${laneArguments(sql, sql`id`)} from webhook_endpoints where id in ${sql(endpointIds)})
+    select pg_notify('outbox', '')`
+}
+
 /** Takes up to `limit` due lines for `leaseMs`, skipping those another process is taking, and those of a run with an earlier line: a cancel must
- *  not overtake its start. */
+ *  not overtake its start. Further lines that wake the same lane go with the one that is taken: it is carried out after all of them were committed, so one
+ *  wake does for any number of events. */
 export async function takeLines(
   sql: Sql,
   { limit, leaseMs }: { limit: number; leaseMs: number },
 ): Promise<OutboxLine[]> {
   return sql<OutboxLine[]>`
+    with taken as (
     update outbox set tries = tries + 1, next_try_at = now() + ${leaseMs} * interval '1 millisecond'
      where id in (
        select o.id from outbox o
@@ -54,7 +77,11 @@ export async function takeLines(
           and not exists (select from outbox e where e.workflow_id = o.workflow_id and e.id < o.id)
         order by o.next_try_at, o.id limit ${limit} for update of o skip locked)
     returning id, command, workflow_id, args, tries,
-              (extract(epoch from (args ->> 'dueAt')::timestamptz - now()) * 1000)::float8 as due_in_ms`
+              (extract(epoch from (args ->> 'dueAt')::timestamptz - now()) * 1000)::float8 as due_in_ms),
+    merged as (
+      delete from outbox o using taken t
+       where o.workflow_id = t.workflow_id and o.id > t.id and o.command = 'wake_webhooks' and t.command = 'wake_webhooks')
+    select * from taken`
 }
 
 /** Removes lines that were carried out. */

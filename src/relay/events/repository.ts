@@ -1,12 +1,13 @@
 import type { Sql } from '../../db/client.js'
 import { newId } from '../../ids.js'
+import { insertEvents } from '../../webhooks/deliveries/fan-out.js'
 import type { EventType } from './schema.js'
 
 type PostEvent = Extract<EventType, `post.${string}`>
 
 /** Tells of a post as it is now, with its deliveries (shapes.md 3, Events). Call it in the transaction that made it so, after it. */
 export async function recordPostEvent(sql: Sql, type: PostEvent, postId: string): Promise<void> {
-  await sql`
+  const insert = sql`
     insert into events (id, organisation_id, type, data)
     select ${newId('evt')}, p.organisation_id, ${type},
            jsonb_build_object(
@@ -19,12 +20,13 @@ export async function recordPostEvent(sql: Sql, type: PostEvent, postId: string)
       from posts p left join deliveries d on d.post_id = p.id
      where p.id = ${postId}
      group by p.id`
+  await insertEvents(sql, insert)
 }
 
 /** Tells of deliveries that succeeded, failed or were rejected; of others there is nothing to tell. */
 export async function recordDeliveryEvents(sql: Sql, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
-  await sql`
+  const insert = sql`
     insert into events (id, organisation_id, type, data)
     select e.id, d.organisation_id, case d.status when 'succeeded' then 'delivery.succeeded' else 'delivery.failed' end,
            jsonb_build_object('delivery_id', d.id, 'post_id', d.post_id, 'external_id', p.external_id, 'connection_id', d.connection_id,
@@ -33,6 +35,7 @@ export async function recordDeliveryEvents(sql: Sql, deliveryIds: string[]): Pro
       from unnest(${deliveryIds.map(() => newId('evt'))}::text[], ${deliveryIds}::text[]) as e (id, delivery_id)
       join deliveries d on d.id = e.delivery_id join posts p on p.id = d.post_id
      where d.status in ('succeeded', 'failed', 'rejected')`
+  await insertEvents(sql, insert)
 }
 
 /** Tells of a connection that was flagged. */
@@ -41,12 +44,13 @@ export async function recordConnectionEvent(
   connectionId: string,
   status: 'reauth_required' | 'revoked',
 ): Promise<void> {
-  await sql`
+  const insert = sql`
     insert into events (id, organisation_id, type, data)
     select ${newId('evt')}, organisation_id, ${`connection.${status}` satisfies EventType},
            jsonb_build_object('connection_id', id, 'platform', platform, 'handle', handle, 'status', status,
                               'error_code', last_error ->> 'code')
       from connections where id = ${connectionId}`
+  await insertEvents(sql, insert)
 }
 
 /** The address where it succeeded, the code where it failed, and no key for what there is not. */

@@ -1,4 +1,5 @@
-import { readRetryAfter, readSpent, readWait } from '../../../src/relay/platforms/rate-headers.js'
+import { readRetryAfter } from '../../../src/retry-after.js'
+import { readSpent, readWait } from '../../../src/relay/platforms/rate-headers.js'
 
 test.each([
   ['5', 5_000],
