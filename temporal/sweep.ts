@@ -7,6 +7,7 @@ import { chainAudit } from '../src/audit/chain.js'
 import { dropOldReplies } from '../src/accounts/idempotency.js'
 import { dropPastLimits } from '../src/relay/connections/limits.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
+import { dropOldWebhooks, wakeOverdueLanes } from '../src/webhooks/deliveries/wake-overdue.js'
 
 interface SweepOptions {
   database: Database
@@ -16,7 +17,7 @@ interface SweepOptions {
 }
 
 /** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. Replies kept
- *  for Idempotency-Keys go after their day, limits that platforms told of once they have passed; the audit log is chained. */
+ *  for Idempotency-Keys go after their day, attempts at webhooks after thirty, limits that platforms told of once they have passed; the audit log is chained. */
 export function startSweep({ database, sweep, meter, log }: SweepOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const run = async () => {
@@ -32,7 +33,13 @@ export function startSweep({ database, sweep, meter, log }: SweepOptions): { sto
           meter.poked(poked)
           log.warn({ poked }, 'sweep.poked')
         }
+        const woken = await wakeOverdueLanes(database, sweep)
+        if (woken > 0) {
+          meter.woke(woken)
+          log.warn({ woken }, 'sweep.woke')
+        }
         await dropOldReplies(database)
+        await dropOldWebhooks(database)
         await dropPastLimits(database)
         await chainAudit(database)
       } catch (error) {

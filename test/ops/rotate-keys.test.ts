@@ -1,4 +1,5 @@
-import { rotateKeys } from '../../src/relay/connections/rotate-keys.js'
+import { SEALED_COLUMNS } from '../../src/ops/sealed-columns.js'
+import { rotateKeys } from '../../src/rotate-keys.js'
 import { startApp, type App } from '../support/app.js'
 import { ops } from '../support/ops.js'
 
@@ -20,7 +21,9 @@ async function rotateUntil(app: App, done: Promise<unknown>): Promise<number> {
   let [rewrapped, ended] = [0, false]
   void done.finally(() => (ended = true))
   for (let round = 0; !ended; round++)
-    rewrapped += (await rotateKeys(app.sql, round % 2 ? [older, newer] : [newer, older])).rewrapped
+    rewrapped += (
+      await rotateKeys(app.sql, { keys: round % 2 ? [older, newer] : [newer, older], columns: SEALED_COLUMNS })
+    ).rewrapped
   return rewrapped
 }
 

@@ -27,7 +27,8 @@ async function readRows({ sql }: App): Promise<(readonly [string, string])[]> {
 async function readHistories({ sql }: App): Promise<(readonly [string, string])[]> {
   const runs = await sql<
     { id: string }[]
-  >`select 'delivery/' || id || '/' || g as id from deliveries, generate_series(1, generation) g`
+  >`select 'delivery/' || id || '/' || g as id from deliveries, generate_series(1, generation) g
+    union all select distinct 'webhook/' || endpoint_id from webhook_attempts`
   return Promise.all(
     runs.map(async ({ id }) => {
       const { json } = await showHistory(id)

@@ -1,4 +1,4 @@
-import { decrypt, encrypt, sameValue, type KeyEncryptionKey, type Place } from '../../encryption.js'
+import { decrypt, encrypt, sameValue, type KeyEncryptionKey, type Place, type SealedColumn } from '../../encryption.js'
 import { instantText } from '../../db/clock.js'
 import type { Database, Json, Sql } from '../../db/client.js'
 import { newId } from '../../ids.js'
@@ -30,6 +30,13 @@ export interface Destination {
 /** The place of a connection's credentials. */
 export const credentialsPlace = (organisationId: string, id: string): Place =>
   `${organisationId}|connections|credentials|${id}`
+
+/** Where credentials lie. */
+export const CREDENTIALS_COLUMN: SealedColumn = {
+  table: 'connections',
+  column: 'credentials',
+  placeOf: credentialsPlace,
+}
 
 const shown = (sql: Sql) => sql`
   id, platform, status, handle, display_name, avatar_url, metadata, token_expires_at, last_verified_at, last_error, created_via, created_at`

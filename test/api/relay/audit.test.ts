@@ -6,18 +6,24 @@ import { DEV_ONLY_PEPPER } from '../../../src/config.js'
 import type { AuditEntry } from '../../../src/audit/schema.js'
 import { verifyAudit } from '../../../src/audit/verify.js'
 import { startApp, type App, type Tenant } from '../../support/app.js'
+import { Receiver } from '../../support/receiver.js'
 import { until } from '../../support/until.js'
 
 let app: App
+let receiver: Receiver
 let tenant: Tenant
 
 beforeAll(async () => {
-  app = await startApp({ env: { TRUST_PROXY: 'loopback' } })
+  receiver = await new Receiver().start()
+  app = await startApp({ env: { TRUST_PROXY: 'loopback', EGRESS_ALLOW: receiver.host } })
 })
 beforeEach(async () => {
   tenant = await app.tenant()
 })
-afterAll(() => app.stop())
+afterAll(() => {
+  receiver.stop()
+  return app.stop()
+})
 
 const entries = async (query = '') => (await tenant.call<AuditEntry[]>('GET', `/v1/org/audit${query}`)).body.data
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
@@ -54,6 +60,14 @@ test('every action of the API is written down once, with whom, what and which re
     pepper: DEV_ONLY_PEPPER,
   })
   await act('key.revoked', 'DELETE', `/v1/keys/${other}`)
+  const hook = await act('webhook.created', 'POST', '/v1/webhooks', { url: receiver.urlOf('/audited'), events: ['*'] })
+  await act('webhook.updated', 'PATCH', `/v1/webhooks/${hook}`, { events: ['post.failed'] })
+  await act('webhook.rotated', 'POST', `/v1/webhooks/${hook}/rotate`)
+  await act('webhook.tested', 'POST', `/v1/webhooks/${hook}/test`)
+  const told = await tenant.call<{ id: string }[]>('GET', `/v1/webhooks/${hook}/deliveries`)
+  await act('webhook.replayed', 'POST', `/v1/webhooks/${hook}/deliveries/${told.body.data[0]!.id}/replay`)
+  await act('webhook.recovered', 'POST', `/v1/webhooks/${hook}/recover`, { since: inAnHour() })
+  await act('webhook.deleted', 'DELETE', `/v1/webhooks/${hook}`)
 
   const written = (await entries('?limit=100')).toReversed()
   expect(written.map(({ action, target }) => [action, target.id])).toEqual(done)

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { connectDatabase } from '../../../src/db/client.js'
-import { createOrganisation } from '../../../src/accounts/repository.js'
+import { connectDatabase } from '../src/db/client.js'
+import { createOrganisation } from '../src/accounts/repository.js'
 import {
   flagConnection,
   openCredentials,
   renewCredentials,
   saveConnection,
-} from '../../../src/relay/connections/repository.js'
-import { rotateKeys } from '../../../src/relay/connections/rotate-keys.js'
-import { createTestDatabase, type TestDatabase } from '../../support/database.js'
-import { until } from '../../support/until.js'
+} from '../src/relay/connections/repository.js'
+import { SEALED_COLUMNS } from '../src/ops/sealed-columns.js'
+import { rotateKeys as rotate } from '../src/rotate-keys.js'
+import { createTestDatabase, type TestDatabase } from './support/database.js'
+import { until } from './support/until.js'
 
 const [older, newer, stranger] = ['older', 'newer', 'stranger'].map((id) => ({ id, key: randomBytes(32) })) as [
   Key,
@@ -35,6 +36,7 @@ beforeEach(async () => {
 afterAll(() => database.drop())
 
 const sql = () => database.sql
+const rotateKeys = (keys: Key[], batch = 500) => rotate(database.sql, { keys, columns: SEALED_COLUMNS, batch })
 
 async function connection(keys: Key[], token = 'first'): Promise<string> {
   const account = { accountId: `a${++made}`, handle: 'a', displayName: null, avatarUrl: null, credentials: { token } }
@@ -51,16 +53,16 @@ test('every value opens with the new key alone afterwards; its ciphertext is the
   const values = async () => Promise.all(ids.map(async (id) => (await sealedOf(id)).split('.')[3]))
   const before = await values()
 
-  expect(await rotateKeys(sql(), [newer, older], 3)).toEqual({ rewrapped: 7, alreadyCurrent: 1, unreadable: [] })
+  expect(await rotateKeys([newer, older], 3)).toEqual({ rewrapped: 7, alreadyCurrent: 1, unreadable: [] })
   for (const id of ids) expect(await open(id, [newer])).toEqual({ token: 'first' })
   expect(await values()).toEqual(before)
-  expect(await rotateKeys(sql(), [newer, older], 3)).toEqual({ rewrapped: 0, alreadyCurrent: 8, unreadable: [] })
+  expect(await rotateKeys([newer, older], 3)).toEqual({ rewrapped: 0, alreadyCurrent: 8, unreadable: [] })
 })
 
 test('what no key opens is named and left as it is, and the others are done', async () => {
   const [lost, fine] = [await connection([stranger]), await connection([older])]
   const before = await sealedOf(lost)
-  expect(await rotateKeys(sql(), [newer, older], 1)).toEqual({ rewrapped: 1, alreadyCurrent: 0, unreadable: [lost] })
+  expect(await rotateKeys([newer, older], 1)).toEqual({ rewrapped: 1, alreadyCurrent: 0, unreadable: [lost] })
   expect([await sealedOf(lost), await open(fine, [newer])]).toEqual([before, { token: 'first' }])
 })
 
@@ -80,7 +82,7 @@ test('a renewal under way while the keys are rotated is neither lost nor undone'
     },
   )
   await until('the platform is asked', () => asked)
-  const rotating = rotateKeys(sql(), [newer, older])
+  const rotating = rotateKeys([newer, older])
   await until('the others are done', async () => (await sealedOf(ids[2]!)).startsWith('v1.newer.'))
   answer({ token: 'second' })
   await renewing
@@ -93,7 +95,7 @@ test('a renewal under way while the keys are rotated is neither lost nor undone'
 test('credentials read before a rotation are still known as the same after it: they are renewed, once, and flagged', async () => {
   const id = await connection([older])
   const used = await sealedOf(id)
-  await rotateKeys(sql(), [newer, older])
+  await rotateKeys([newer, older])
   expect(await sealedOf(id)).not.toBe(used)
 
   let asked = 0
@@ -110,7 +112,7 @@ test('credentials read before a rotation are still known as the same after it: t
   const [otherKeys] = [await sealedOf(id)]
   await flag(used)
   expect(await statusNow()).toBe('active') // those were other credentials
-  await rotateKeys(sql(), [stranger, newer])
+  await rotateKeys([stranger, newer])
   await flag(otherKeys)
   expect(await statusNow()).toBe('revoked')
 })
