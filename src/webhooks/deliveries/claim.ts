@@ -45,8 +45,8 @@ interface LaneRow {
 
 const NOTHING: Claim = { failing: false, waitMs: null, receiver: null, deliveries: [] }
 
-/** Asked again so soon where all places of the organisation are taken. */
-const FULL_MS = 1_000
+/** Asked again after one to two of these where all places of the organisation are taken. */
+const FULL_MS = 500
 
 /** Claims what is due for an endpoint, as many as may be in flight, and opens their attempts; each claim lapses after `leaseMs`, so that what a lost
  *  worker had in hand is sent again under the same id. Nothing is claimed for a failing endpoint unless `failing` was asked for, and the other way about. */

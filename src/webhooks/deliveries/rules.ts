@@ -76,13 +76,16 @@ export function disableReason({ httpStatus }: Pick<Outcome, 'httpStatus'>, healt
   return given && health.failedAttempts >= 10 ? 'failing' : null
 }
 
-/** Deliveries in flight at once: to one endpoint, to one whose last attempt failed or that never took one, and of one organisation. The last few
- *  places of an organisation are for endpoints that answer, so that those that hang cannot have them all. */
-export const IN_FLIGHT = { endpoint: 4, unproven: 1, organisation: 64, organisationUnproven: 48 } as const
+/** Deliveries in flight at once: to one endpoint, and of one organisation. An endpoint that failed last or never took anything has one, and cannot have
+ *  the last places of its organisation; further ones than its first an endpoint gets only
+ *  while few are taken. So of the fifty endpoints of a plan those that hang leave room for those that answer. */
+const IN_FLIGHT = { endpoint: 4, organisation: 64, organisationUnproven: 48, organisationWide: 8 } as const
 
-/** How many more deliveries an endpoint may have in flight now. */
+/** How many more deliveries an endpoint may have in flight now, of which it has `own`. */
 export function roomFor({ proven, own, organisation }: { proven: boolean; own: number; organisation: number }): number {
-  const width = proven ? IN_FLIGHT.endpoint : IN_FLIGHT.unproven
   const places = proven ? IN_FLIGHT.organisation : IN_FLIGHT.organisationUnproven
-  return Math.max(0, Math.min(width - own, places - organisation))
+  const first = own === 0 && organisation < places ? 1 : 0
+  if (!proven) return first
+  const wider = Math.min(IN_FLIGHT.endpoint - own, IN_FLIGHT.organisationWide - organisation)
+  return Math.max(first, wider)
 }
