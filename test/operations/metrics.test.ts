@@ -1,12 +1,19 @@
 import { createMetrics } from '../../src/operations/metrics.js'
 import { startApp, type App } from '../support/app.js'
+import { sendTest, untilAttempted } from '../support/hooks.js'
+import { Receiver } from '../support/receiver.js'
 import { until } from '../support/until.js'
 
 let app: App
+let receiver: Receiver
 beforeAll(async () => {
-  app = await startApp()
+  receiver = await new Receiver().start()
+  app = await startApp({ env: { EGRESS_ALLOW: receiver.host } })
 })
-afterAll(() => app.stop())
+afterAll(() => {
+  receiver.stop()
+  return app.stop()
+})
 
 async function scrape(process: App['api']): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${String(process?.facts['metricsPort'])}/metrics`)
@@ -70,6 +77,27 @@ test('the worker counts attempts by how they ended, and shows the numbers of the
   expect(text).toMatch(/^temporal_worker_task_slots_available\{.*\} \d+$/m)
   expect(valueOf(text, 'relay_scrape_failures_total{source="temporal_sdk"}')).toBeNull()
   for (const id of [tenant.organisationId, connection]) expect(text).not.toContain(id)
+})
+
+test('the worker counts attempts at webhooks and how late the first ones are; open breakers are told', async () => {
+  const tenant = await app.tenant()
+  const { id } = await receiver.register(tenant, '/counted')
+  const before = await scrape(app.worker)
+  const since = (after: string, series: string) => (valueOf(after, series) ?? 0) - (valueOf(before, series) ?? 0)
+  await untilAttempted(tenant, id, await sendTest(tenant, id))
+  receiver.answer('/counted', 301)
+  await untilAttempted(tenant, id, await sendTest(tenant, id), 2)
+  await app.sql`update webhook_endpoints set probe_at = now() + interval '1 hour' where id = ${id}`
+  const text = await until('the attempts are counted', async () => {
+    const text = await scrape(app.worker)
+    return since(text, 'relay_webhook_attempts_total{result="redirected"}') >= 2 && text
+  })
+  expect(since(text, 'relay_webhook_attempts_total{result="succeeded"}')).toBe(1)
+  expect(since(text, 'relay_webhook_first_attempt_lag_seconds_count')).toBe(2)
+  expect(since(text, 'relay_webhook_first_attempt_lag_seconds_sum')).toBeGreaterThan(0)
+  expect(valueOf(text, 'relay_webhook_breakers_open')).toBe(1)
+  expect(valueOf(text, 'relay_webhook_deliveries_pending')).toBe(1)
+  expect(text).not.toContain(id)
 })
 
 test('both tell how much waits, and since when', async () => {
