@@ -72,7 +72,7 @@ interface Operation extends Schema {
 
 function describeRoute(route: AnyRoute, describe: Describe): Operation {
   const { method, path, summary, scope, body, responds } = route
-  const meta = (responds.meta as z.ZodType | undefined) ?? (responds.pages ? PageMeta : PlainMeta)
+  const meta = (responds.meta as z.ZodType | undefined) ?? (responds.data instanceof z.ZodArray ? PageMeta : PlainMeta)
   const success = z.strictObject({ data: responds.data as z.ZodType, meta })
   return {
     operationId: operationId(method, path),

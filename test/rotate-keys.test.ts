@@ -40,7 +40,8 @@ const rotateKeys = (keys: Key[], batch = 500) => rotate(database.sql, { keys, co
 
 async function connection(keys: Key[], token = 'first'): Promise<string> {
   const account = { accountId: `a${++made}`, handle: 'a', displayName: null, avatarUrl: null, credentials: { token } }
-  return (await saveConnection(sql(), organisationId, { platform: 'sandbox', account, keys })).id
+  const { connection } = await saveConnection(sql(), organisationId, { platform: 'sandbox', account, keys })
+  return connection.id
 }
 const sealedOf = async (id: string) =>
   (await sql()<{ credentials: string }[]>`select credentials from connections where id = ${id}`)[0]!.credentials

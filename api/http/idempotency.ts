@@ -14,9 +14,11 @@ const PRINTABLE = /^[\x20-\x7e]{1,255}$/
 /** The Idempotency-Key of a POST with a credential and the fingerprint of what is asked (method, route, path, query, RFC 8785 body); null without one. */
 export function readKeyedRequest(route: AnyRoute, request: Request, { organisationId }: Caller): KeyedRequest | null {
   const key = request.get('idempotency-key')
-  if (key === undefined || route.method !== 'post' || !route.audit || !route.scope) return null
+  if (key === undefined || route.method !== 'post' || !route.scope) return null
   if (!PRINTABLE.test(key))
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }])
+  // What writes nothing is simply done again.
+  if (!route.audit) return null
   const asked = { path: route.path, url: request.originalUrl, body: (request.body as unknown) ?? null }
   return {
     organisationId,

@@ -109,10 +109,15 @@ async function doOnce(
 
 function writeReply({ responds, toldOnce }: AnyRoute, result: unknown): FreshReply {
   const write = (data: unknown) =>
-    JSON.stringify(responds.meta ? data : responds.pages ? writePage(data as Page<unknown>) : { data, meta: {} })
+    JSON.stringify(responds.meta ? data : responds.pages ? writePage(data as Page<unknown>) : writeData(data))
   const body = write(result)
   const untold = Object.fromEntries((toldOnce ?? []).map((name) => [name, null]))
   return { status: responds.status, body, kept: toldOnce ? write({ ...(result as object), ...untold }) : body }
+}
+
+/** A list that has no pages is its own last one. */
+function writeData(data: unknown) {
+  return Array.isArray(data) ? writePage({ rows: data, nextCursor: null }) : { data, meta: {} }
 }
 
 function writePage({ rows, nextCursor }: Page<unknown>) {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { notFound } from '../../src/errors.js'
 import { idPattern } from '../../src/ids.js'
-import { cursorParameter, limitParameter, listParameter } from '../../src/db/page.js'
+import { cursorParameter, inOrder, limitParameter, listParameter, NOT_IN_ORDER } from '../../src/db/page.js'
 import * as repository from '../../src/relay/deliveries/repository.js'
 import * as retrying from '../../src/relay/deliveries/retry-delivery.js'
 import { Attempt, Delivery, DeliveryStatus } from '../../src/relay/deliveries/schema.js'
@@ -28,19 +28,21 @@ export const listDeliveries = route({
   path: '/v1/deliveries',
   summary: 'Deliveries, newest first',
   scope: 'read',
-  query: z.strictObject({
-    platform: z
-      .string()
-      .transform((text) => text.split(','))
-      .optional(),
-    status: listParameter(DeliveryStatus),
-    post_id: z.string().regex(idPattern('post'), 'must be the id of a post').optional(),
-    connection_id: z.string().regex(idPattern('conn'), 'must be the id of a connection').optional(),
-    from: z.iso.datetime({ offset: true }).optional(),
-    to: z.iso.datetime({ offset: true }).optional(),
-    limit: limitParameter({ max: 100, usual: 25 }),
-    cursor: cursorParameter('dlv'),
-  }),
+  query: z
+    .strictObject({
+      platform: z
+        .string()
+        .transform((text) => text.split(','))
+        .optional(),
+      status: listParameter(DeliveryStatus),
+      post_id: z.string().regex(idPattern('post'), 'must be the id of a post').optional(),
+      connection_id: z.string().regex(idPattern('conn'), 'must be the id of a connection').optional(),
+      from: z.iso.datetime({ offset: true }).optional(),
+      to: z.iso.datetime({ offset: true }).optional(),
+      limit: limitParameter({ max: 100, usual: 25 }),
+      cursor: cursorParameter('dlv'),
+    })
+    .refine(inOrder, NOT_IN_ORDER),
   responds: { status: 200, data: z.array(Delivery), pages: true },
   handle: ({ tx, caller, query }) => repository.listDeliveries(tx, caller.organisationId, query),
 })

@@ -22,11 +22,17 @@ export async function countSuccess(
   { organisationId, postId }: { organisationId: string; postId: string },
 ): Promise<void> {
   await sql`
-    with counted as (update posts set counted_at = now() where id = ${postId} and counted_at is null returning 1)
-    insert into usage (organisation_id, month, shard, posts, deliveries)
-    values (${organisationId}, ${thisMonth(sql)}, ${shard(sql)}, (select count(*) from counted), 1)
+    with counted as (update posts set counted_at = now() where id = ${postId} and counted_at is null returning 1),
+    -- what was accepted as due in another month was not expected in this one
+    late as (select date_trunc('month', coalesce(scheduled_at, created_at) at time zone 'UTC')::date <> ${thisMonth(sql)} as late
+               from posts where id = ${postId}),
+    mine as (select (select count(*)::int from counted) as posts, 1 as deliveries, late::int as late from late)
+    insert into usage (organisation_id, month, shard, posts, deliveries, accepted_posts, accepted_deliveries)
+    select ${organisationId}, ${thisMonth(sql)}, ${shard(sql)}, posts, deliveries, late * posts, late * deliveries from mine
     on conflict (organisation_id, month, shard) do update
-       set posts = usage.posts + excluded.posts, deliveries = usage.deliveries + 1`
+       set posts = usage.posts + excluded.posts, deliveries = usage.deliveries + excluded.deliveries,
+           accepted_posts = usage.accepted_posts + excluded.accepted_posts,
+           accepted_deliveries = usage.accepted_deliveries + excluded.accepted_deliveries`
 }
 
 /** Throws 429 quota_exceeded when the month that a post is due in holds more than the plan allows, the post included. Call it last in the
@@ -41,7 +47,8 @@ export async function requireQuota(
     { limit: 'deliveries_per_month', max: limits.deliveries_per_month, of: 'deliveries' },
   ] as const
   const accepted = await noteAccepted(tx, organisationId, postId)
-  if (bounds.every(({ max, of }) => max < 0 || accepted[of] + NEAR <= max)) return
+  const margin = Math.max(NEAR, 20 * accepted.own)
+  if (bounds.every(({ max, of }) => max < 0 || accepted[of] + margin <= max)) return
 
   // Something of it may have failed, been cancelled or moved: one request at a time counts what is so.
   await lockQuota(tx, organisationId)
@@ -79,8 +86,8 @@ async function noteAccepted(
   tx: Sql,
   organisationId: string,
   postId: string,
-): Promise<{ posts: number; deliveries: number }> {
-  const [row] = await tx<[{ posts: number; deliveries: number }]>`
+): Promise<{ posts: number; deliveries: number; own: number }> {
+  const [row] = await tx<[{ posts: number; deliveries: number; own: number }]>`
     with due as (
       select date_trunc('month', coalesce(scheduled_at, now()) at time zone 'UTC')::date as month, ${shard(tx)} as shard,
              (select count(*)::int from deliveries where post_id = ${postId} and status in ('pending', 'processing')) as deliveries
@@ -92,10 +99,11 @@ async function noteAccepted(
          set accepted_posts = usage.accepted_posts + 1, accepted_deliveries = usage.accepted_deliveries + excluded.accepted_deliveries
       returning accepted_posts, accepted_deliveries)
     select (mine.accepted_posts + coalesce(sum(u.accepted_posts), 0))::int as posts,
-           (mine.accepted_deliveries + coalesce(sum(u.accepted_deliveries), 0))::int as deliveries
+           (mine.accepted_deliveries + coalesce(sum(u.accepted_deliveries), 0))::int as deliveries,
+           due.deliveries as own
       from mine cross join due
       left join usage u on u.organisation_id = ${organisationId} and u.month = due.month and u.shard <> due.shard
-     group by mine.accepted_posts, mine.accepted_deliveries`
+     group by mine.accepted_posts, mine.accepted_deliveries, due.deliveries`
   return row
 }
 
@@ -115,7 +123,7 @@ async function readMonth(sql: Sql, organisationId: string, postId: string): Prom
              select count(*)::int from deliveries, span
               where organisation_id = ${organisationId} and status in ('pending', 'processing') and due_at >= starts and due_at < ends
                 and post_id <> ${postId}) as deliveries,
-           jsonb_build_object('posts', 1, 'deliveries', (
+           jsonb_build_object('posts', (select count(*) from posts where id = ${postId} and counted_at is null), 'deliveries', (
              select count(*) from deliveries where post_id = ${postId} and status in ('pending', 'processing'))) as own,
            ends as "resetsAt"
       from counted, span`

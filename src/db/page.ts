@@ -37,6 +37,14 @@ export function cursorParameter(prefix: IdPrefix) {
     .optional()
 }
 
+/** Refuses a query whose `from` lies behind its `to`. */
+export function inOrder({ from, to }: { from?: string | undefined; to?: string | undefined }): boolean {
+  return !from || !to || Date.parse(from) <= Date.parse(to)
+}
+
+/** What is said of a query that `inOrder` refuses. */
+export const NOT_IN_ORDER = { path: ['from'], error: 'must not lie behind `to`' }
+
 /** A comma-separated list of values of an enumeration. */
 export function listParameter<T extends Record<string, string>>(values: z.ZodEnum<T>) {
   return z

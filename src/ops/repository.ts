@@ -1,7 +1,10 @@
 import type { Sql } from '../db/client.js'
+import { isOverdue } from '../relay/deliveries/rearm.js'
+
+const MINUTE_MS = 60_000
 
 /** What waits, as an operator asks it. */
-export interface Backlog {
+export interface Queue {
   outbox_lines: number
   /** Of the oldest line; null without one. */
   outbox_oldest_s: number | null
@@ -9,8 +12,8 @@ export interface Backlog {
 }
 
 /** How many lines wait for Temporal, since when, and how many limits hold. */
-export async function readBacklog(sql: Sql): Promise<Backlog> {
-  const [row] = await sql<[Backlog]>`
+export async function readQueue(sql: Sql): Promise<Queue> {
+  const [row] = await sql<[Queue]>`
     select (select count(*)::int from outbox) as outbox_lines,
            (select round(extract(epoch from now() - min(created_at)))::int from outbox) as outbox_oldest_s,
            (select count(*)::int from learned_limits where until > now()) as learned_limits`
@@ -23,7 +26,7 @@ export async function countUnsettled(
 ): Promise<{ platform: string; status: string; waiting_for: string | null; count: number; overdue: number }[]> {
   return sql`
     select platform, status, waiting_for ->> 'code' as waiting_for, count(*)::int as count,
-           (count(*) filter (where greatest(due_at, next_attempt_at) < now() - interval '1 minute'))::int as overdue
-      from deliveries where status in ('pending', 'processing') and due_at is not null
+           (count(*) filter (where ${isOverdue(sql, MINUTE_MS)}))::int as overdue
+      from deliveries d where status in ('pending', 'processing') and due_at is not null
      group by 1, 2, 3 order by 1, 2, 3 nulls first`
 }

@@ -1,6 +1,6 @@
 import { findPauses } from '../relay/platforms/pauses.js'
 import { UsageError, type Command } from './command.js'
-import { countUnsettled, readBacklog } from './repository.js'
+import { countUnsettled, readQueue } from './repository.js'
 
 export const status: Command = {
   words: 'status',
@@ -13,7 +13,7 @@ export const status: Command = {
       print(`paused    ${platform} since ${since.toISOString()}: ${reason}`)
     if (pauses.length === 0) print('paused    none')
 
-    const { outbox_lines, outbox_oldest_s, learned_limits } = await readBacklog(database)
+    const { outbox_lines, outbox_oldest_s, learned_limits } = await readQueue(database)
     print(`outbox    ${outbox_lines} lines${outbox_oldest_s === null ? '' : `, the oldest ${outbox_oldest_s} s old`}`)
     print(`limits    ${learned_limits} in force`)
 

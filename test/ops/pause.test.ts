@@ -73,7 +73,7 @@ test('a platform nobody knows: exit 1, the known ones named, nothing written', a
   const { code, err } = await run('pause', 'myspace', '--reason', 'x')
   expect([code, err]).toEqual([
     1,
-    'There is no platform "myspace" here; there are bluesky, sandbox. Nothing was changed.',
+    'There is no platform "myspace" here; there are bluesky, mastodon, webhook_post, sandbox. Nothing was changed.',
   ])
   expect(await app.sql`select 1 from paused_platforms`).toHaveLength(0)
 })

@@ -10,6 +10,8 @@ alter table deliveries add column overrides jsonb;
 alter table deliveries add column content_hash bytea;
 create index deliveries_by_content on deliveries (connection_id, content_hash, created_at) where content_hash is not null;
 
+-- how many pieces the platform has taken; on the row itself, as a claim that waited for it must see what it is now
+alter table deliveries add column parts_taken int not null default 0;
 -- what the adapter needs to reply to the piece
 alter table delivery_parts add column reference jsonb;
 

@@ -29,5 +29,5 @@ alter table posts add column counted_at timestamptz;
 create index posts_open on posts (organisation_id, coalesce(scheduled_at, created_at)) where settled_at is null and status <> 'draft';
 create index deliveries_open on deliveries (organisation_id, due_at) where status in ('pending', 'processing') and due_at is not null;
 
--- false: refused at acceptance, to be told of when the post is released
-alter table deliveries add column told boolean not null default true;
+-- whether the targets that were refused at acceptance have been told of: when the post is released
+alter table posts add column refusals_told boolean not null default false;

@@ -57,8 +57,8 @@ export async function keepAccount(
 ): Promise<Connection> {
   const { connections: max } = limits
   if (max >= 0) await lockQuota(tx, organisationId)
-  const saved = await saveConnection(tx, organisationId, connection)
-  if (max < 0) return saved
+  const { connection: saved, fresh } = await saveConnection(tx, organisationId, connection)
+  if (max < 0 || !fresh) return saved
   const used = await countConnections(tx, organisationId)
   if (used <= max) return saved
   throw new AppError('quota_exceeded', `The plan allows ${max} connections; delete one or change the plan.`, {

@@ -2,7 +2,7 @@ import type { Transaction } from '../../db/client.js'
 import { notFound } from '../../errors.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
 import { cancelPending } from '../deliveries/repository.js'
-import { rollUpPost } from '../posts/repository.js'
+import { settleRest } from '../posts/cancel-post.js'
 import { settleCall } from '../platforms/http.js'
 import { reachAccount, type Gateway } from './reach-account.js'
 import { eraseConnection, findStoredAccount } from './repository.js'
@@ -31,6 +31,7 @@ export async function deleteConnection(
       'cancel_delivery',
       cancelled.map((delivery) => delivery.id),
     )
-  for (const postId of [...new Set(cancelled.map(({ post_id }) => post_id))].sort()) await rollUpPost(tx, postId)
+  for (const postId of [...new Set(cancelled.map(({ post_id }) => post_id))].sort())
+    await settleRest(tx, organisationId, postId)
   return { id, deleted: true, cancelled_deliveries: cancelled.length }
 }

@@ -51,7 +51,8 @@ function present(row: ConnectionRow): Connection {
   }
 }
 
-/** Keeps an account with its credentials sealed. The same account again keeps its connection's id and becomes active with the new ones. */
+/** Keeps an account with its credentials sealed. The same account again keeps its connection's id and becomes active with the new ones;
+ *  `fresh` is one that was not there. */
 export async function saveConnection(
   sql: Sql,
   organisationId: string,
@@ -61,20 +62,20 @@ export async function saveConnection(
     metadata = {},
     keys,
   }: { platform: string; account: Account; metadata?: Record<string, unknown> | undefined; keys: Keys },
-): Promise<Connection> {
-  const [{ id }] = await sql<[{ id: string }]>`
+): Promise<{ connection: Connection; fresh: boolean }> {
+  const [{ id, fresh }] = await sql<[{ id: string; fresh: boolean }]>`
     insert into connections (id, organisation_id, platform, account_id, handle, display_name, avatar_url, limits, created_via, last_verified_at)
     values (${newId('conn')}, ${organisationId}, ${platform}, ${account.accountId}, ${account.handle}, ${account.displayName},
             ${account.avatarUrl}, ${sql.json({ ...account.limits })}, 'api', now())
     on conflict (organisation_id, platform, account_id) where deleted_at is null do update
        set handle = excluded.handle, display_name = excluded.display_name, avatar_url = excluded.avatar_url, limits = excluded.limits,
            status = 'active', last_verified_at = now(), last_error = null
-    returning id`
+    returning id, xmax = 0 as fresh`
   // Sealed for the row it lies in, so the row's id comes first.
   const credentials = encrypt(JSON.stringify(account.credentials), credentialsPlace(organisationId, id), keys)
   const [row] = await sql<[ConnectionRow]>`
     update connections set credentials = ${credentials}, metadata = ${merged(sql, metadata)} where id = ${id} returning ${shown(sql)}`
-  return present(row)
+  return { connection: present(row), fresh }
 }
 
 /** One level deep, null removing a key (RFC 7396). */

@@ -1,5 +1,5 @@
 import { instantIn, instantText } from '../../db/clock.js'
-import type { Database, Sql, Transaction } from '../../db/client.js'
+import { together, type Database, type Sql, type Transaction } from '../../db/client.js'
 import { ERRORS, type ErrorCode } from '../../errors.js'
 import { countSuccess } from '../../accounts/usage.js'
 import { recordDeliveryEvents } from '../events/repository.js'
@@ -44,7 +44,7 @@ export interface RunView {
     sent_ms_ago: number | null
     met: Met | null
   } | null
-  /** The codes of this generation's failed attempts. */
+  /** The codes of this generation's closed attempts at the piece that is next. */
   past_codes: (string | null)[]
   gates: Gates
 }
@@ -73,7 +73,7 @@ export async function readRun(sql: Sql, { deliveryId, generation }: DeliveryRun)
                                                                   'platformMessage', a.platform_message) end)
               from attempts a where a.delivery_id = d.id and a.state in ('intent', 'sent')) as open,
            array(select error_code from attempts a
-                  where a.delivery_id = d.id and a.generation = d.generation and a.ended_at is not null and a.state <> 'accepted'
+                  where a.delivery_id = d.id and a.generation = d.generation and a.part = d.parts_taken and a.ended_at is not null
                   order by number) as past_codes,
            ${gatesColumn(sql)} as gates
       from deliveries d join posts p on p.id = d.post_id left join connections c on c.id = d.connection_id
@@ -92,7 +92,7 @@ export async function claimDelivery(
     with delivery as (
       update deliveries
          set status = 'processing', started_at = coalesce(started_at, now()), next_attempt_at = null, waiting_for = null
-       where id = ${deliveryId} and generation = ${generation} and status = 'pending'
+       where id = ${deliveryId} and generation = ${generation} and status = 'pending' and parts_taken = ${number}
          and greatest(due_at, next_attempt_at) <= now() and platform_open(platform)
       returning id, post_id, generation),
     post as (
@@ -196,7 +196,7 @@ async function settlePost(
   deliveryId: string,
   { organisation_id: organisationId, post_id: postId, delivery }: Closed & { delivery: DeliveryEnd },
 ): Promise<void> {
-  await Promise.all([recordDeliveryEvents(tx, [deliveryId]), rollUpPost(tx, postId)])
+  await together([recordDeliveryEvents(tx, [deliveryId]), rollUpPost(tx, postId)])
   if (delivery.kind === 'taken') await countSuccess(tx, { organisationId, postId })
 }
 
@@ -235,7 +235,8 @@ function columnsOf(tx: Sql, end: AttemptEnd, delivery: DeliveryEnd) {
   switch (delivery.kind) {
     case 'taken': {
       const { remoteId, remoteUrl } = delivery.published
-      const shown = delivery.part === 0 ? tx`remote_id = ${remoteId}, remote_url = ${remoteUrl},` : tx``
+      const first = delivery.part === 0 ? tx`remote_id = ${remoteId}, remote_url = ${remoteUrl},` : tx``
+      const shown = tx`${first} parts_taken = ${delivery.part + 1},`
       return delivery.more
         ? tx`${shown} status = 'pending', next_attempt_at = null, waiting_for = null`
         : tx`${shown} status = 'succeeded', settled_at = now(), next_attempt_at = null, waiting_for = null`

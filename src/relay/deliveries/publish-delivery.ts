@@ -3,19 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailure, settleCall } from '../platforms/http.js'
 import type { Piece, Published, PublishRequest } from '../platforms/platform.js'
 import { waitAtGate, withSlot } from './gates.js'
-import { claimDelivery, markSent, readRun, recordOutcome, type RunView } from './ledger.js'
+import { claimDelivery, markSent, readRun, type RunView } from './ledger.js'
 import type { Reach } from '../connections/reach-account.js'
 import { projectRun, reachDestination, type Publisher, type PublishStep } from './publisher.js'
 import { isSettled, judge } from './rules.js'
 import type { DeliveryRun } from './schema.js'
-import { mayRepeat, settleAccepted, settleFailed, settleUnknown } from './settle-attempt.js'
+import { mayRepeat, record, settleAccepted, settleFailed, settleUnknown } from './settle-attempt.js'
 
 /** A run that is early by less waits inside its activity; more is the workflow's to wait for. */
 const WAIT_HERE_MS = 1_000
 
+/** After so long no further piece is begun: one that takes its whole call timeout must still end in time. */
+const LONGEST_RUN_MS = 10_000
+
 /** Takes a delivery one step on. The ledger decides what may be done, so it may be repeated at any time, by any worker, and after any crash. */
 export async function publishDelivery(publisher: Publisher, run: DeliveryRun): Promise<PublishStep> {
+  const begunAt = performance.now()
   for (;;) {
+    // A long thread goes on in another try of the activity, whose own time is limited.
+    if (performance.now() - begunAt > LONGEST_RUN_MS)
+      return { kind: 'retry', inMs: 0, code: null, why: 'the next piece' }
     const view = await readRun(publisher.database, run)
     if (!view || isSettled(view.status)) return { kind: 'settled' }
     if (view.open) {
@@ -60,12 +67,7 @@ async function closeUnsent(publisher: Publisher, view: RunView, number: number):
       failure: { platformMessage },
     })
   const end = { state: 'not_sent', code, httpStatus: null, platformMessage, lookUp: null } as const
-  await recordOutcome(publisher.database, { deliveryId: view.id, number }, end, {
-    kind: 'waiting',
-    inMs: 0,
-    code: null,
-    reason: null,
-  })
+  await record(publisher, view, number, end, { kind: 'waiting', inMs: 0, code: null, reason: null })
   return null
 }
 

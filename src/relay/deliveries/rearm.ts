@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.js'
+import type { Database, Sql } from '../../db/client.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
 import type { DeliveryRun } from './schema.js'
 
@@ -13,6 +13,12 @@ export async function rearmDelivery(database: Database, { deliveryId, generation
   })
 }
 
+/** Whether an unsettled delivery `d` should have moved so long ago: it is not paused, which a resume ends, and no line of the outbox is about it. */
+export const isOverdue = (sql: Sql, overdueMs: number) => sql`
+  (greatest(d.due_at, d.next_attempt_at) < now() - ${overdueMs} * interval '1 millisecond'
+   and (d.status = 'processing' or not exists (select from paused_platforms p where p.platform = d.platform))
+   and not exists (select from outbox o where o.workflow_id = 'delivery/' || d.id || '/' || d.generation))`
+
 /** Pokes what should have moved `overdueMs` ago and has no open outbox line; answers how many. Plain SQL, so it works while Temporal is down. */
 export async function pokeOverdue(database: Database, { overdueMs }: { overdueMs: number }): Promise<number> {
   return database.begin(async (tx) => {
@@ -20,11 +26,8 @@ export async function pokeOverdue(database: Database, { overdueMs }: { overdueMs
       update deliveries set poked_at = now()
        where id in (
          select d.id from deliveries d
-          where d.status in ('pending', 'processing')
-            and greatest(d.due_at, d.next_attempt_at, d.poked_at) < now() - ${overdueMs} * interval '1 millisecond'
-            -- a paused one is woken when its pause lifts
-            and (d.status = 'processing' or not exists (select from paused_platforms p where p.platform = d.platform))
-            and not exists (select from outbox o where o.workflow_id = 'delivery/' || d.id || '/' || d.generation)
+          where d.status in ('pending', 'processing') and ${isOverdue(tx, overdueMs)}
+            and (d.poked_at is null or d.poked_at < now() - ${overdueMs} * interval '1 millisecond')
           order by d.id limit 200 for update skip locked)
       returning id`
     if (overdue.length > 0)

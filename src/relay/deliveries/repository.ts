@@ -1,3 +1,4 @@
+import { instantText } from '../../db/clock.js'
 import type { Sql } from '../../db/client.js'
 import { page, type Page, type PageQuery } from '../../db/page.js'
 import type { Attempt, Delivery, DeliveryStatus } from './schema.js'
@@ -63,9 +64,12 @@ export interface LockedDelivery extends Pick<
 > {
   due_at: Date | null
   started_at: Date | null
+  /** How many of its pieces are out. */
+  parts_taken: number
 }
 
-const locked = (sql: Sql) => sql`id, post_id, connection_id, platform, status, error_code, due_at, started_at`
+const locked = (sql: Sql) =>
+  sql`id, post_id, connection_id, platform, status, error_code, due_at, started_at, parts_taken`
 
 /** The deliveries of a post, locked in id order. */
 export async function lockDeliveries(sql: Sql, organisationId: string, postId: string): Promise<LockedDelivery[]> {
@@ -124,8 +128,26 @@ export async function findDeliveriesOfPosts(sql: Sql, postIds: string[]): Promis
   return byPost
 }
 
+/** Lets one transaction at a time accept the very same contents for an organisation. */
+export async function lockContents(
+  sql: Sql,
+  organisationId: string,
+  targets: { contentHash: Buffer }[],
+): Promise<void> {
+  const keys = [...new Set(targets.map(({ contentHash }) => `${organisationId} ${contentHash.toString('hex')}`))].sort()
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(key, 0)) from (select unnest(${keys}::text[]) as key order by 1) keys`
+}
+
+/** Writes down that somebody looked and what may have landed is not there, so that it may be sent again. */
+export async function believeAbsent(sql: Sql, deliveryId: string): Promise<void> {
+  await sql`
+    update attempts set look_up = jsonb_build_object('result', 'absent', 'at', ${instantText(sql)})
+     where delivery_id = ${deliveryId} and state = 'unknown' and look_up is null`
+}
+
 /** A delivery of a post that is out or on its way, and was made within 24 hours. */
-interface RecentlyAimed {
+export interface RecentlyAimed {
   postId: string
   connectionId: string
   platform: string
@@ -134,7 +156,7 @@ interface RecentlyAimed {
 /** Which of these connections got, or are to get, the very same content from another post of the last 24 hours; the newest of each. */
 export async function findRecentlyAimed(
   sql: Sql,
-  { organisationId, postId }: { organisationId: string; postId: string },
+  { organisationId, postId }: { organisationId: string; postId: string | null },
   targets: { id: string; contentHash: Buffer }[],
 ): Promise<RecentlyAimed[]> {
   return sql<RecentlyAimed[]>`
@@ -143,7 +165,7 @@ export async function findRecentlyAimed(
      cross join lateral (
        select d.post_id, d.platform from deliveries d
         where d.connection_id = t.id and d.content_hash = decode(t.hash, 'hex') and d.created_at > now() - interval '24 hours'
-          and d.organisation_id = ${organisationId} and d.post_id <> ${postId} and d.due_at is not null
+          and d.organisation_id = ${organisationId} and d.post_id is distinct from ${postId} and d.due_at is not null
           and (d.status in ('pending', 'processing', 'succeeded') or d.error_code = 'publish_indeterminate')
         order by d.created_at desc limit 1) recent`
 }

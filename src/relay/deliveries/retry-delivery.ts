@@ -2,7 +2,7 @@ import type { Transaction } from '../../db/client.js'
 import { AppError, ERRORS, invalidState, notFound } from '../../errors.js'
 import { requeueAgain } from '../posts/actions.js'
 import { lockPost } from '../posts/repository.js'
-import { findDelivery, lockDelivery } from './repository.js'
+import { believeAbsent, findDelivery, lockDelivery } from './repository.js'
 import type { Delivery } from './schema.js'
 
 /** Sends one failed delivery again. Throws 404, 422 invalid_state for one that is not failed, and 409 publish_indeterminate for one that may have
@@ -28,6 +28,7 @@ export async function retryDelivery(
         next_step: ERRORS.publish_indeterminate.nextStep,
       },
     )
+  if (confirmed) await believeAbsent(tx, id)
   await lockPost(tx, organisationId, delivery.post_id)
   await requeueAgain(tx, delivery.post_id, [id])
   const answer = await findDelivery(tx, organisationId, id)

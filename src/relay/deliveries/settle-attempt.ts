@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.js'
+import { ERRORS, type ErrorCode } from '../../errors.js'
 import type { Reach } from '../connections/reach-account.js'
 import { settleCall, type Failure } from '../platforms/http.js'
 import type { LookUp, Platform, Published } from '../platforms/platform.js'
@@ -32,7 +32,10 @@ export async function settleAccepted(
 /** The attempt brought nothing: tries again within the budget, or ends the delivery with the code. */
 export async function settleFailed(publisher: Publisher, view: RunView, attempt: FailedAttempt): Promise<PublishStep> {
   const { platformMessage = null, retryAfterMs = null, httpStatus = null } = attempt.failure
-  const unproved = attempt.state === 'unknown' && attempt.lookUp !== 'absent'
+  // Also an earlier attempt at the piece may be the one that landed.
+  const unproved =
+    (attempt.state === 'unknown' && attempt.lookUp !== 'absent') ||
+    view.parts.some(({ published, unprovedMs }) => !published && unprovedMs !== null)
   const { code, verdict } = await decide(publisher, view, { code: attempt.code, retryAfterMs, unproved })
   const end: AttemptEnd = { state: attempt.state, code, httpStatus, platformMessage, lookUp: attempt.lookUp }
   const message = platformMessage ?? `${view.platform}: ${code}`
@@ -41,7 +44,7 @@ export async function settleFailed(publisher: Publisher, view: RunView, attempt:
     await record(publisher, view, attempt.number, end, { kind: 'waiting', inMs, code, reason: message })
     return { kind: 'retry', inMs, code }
   }
-  const flag = connectionAfter(code)
+  const flag = connectionAfter(attempt.code)
   return record(publisher, view, attempt.number, end, {
     kind: 'settled',
     status: verdict.status,
@@ -60,8 +63,10 @@ async function decide(
   const ask = (code: ErrorCode) =>
     judge({ code, retryAfterMs }, [...view.past_codes, code], { pace: publisher.pace, random: Math.random() })
   const verdict = ask(failed)
-  // Of what was repeated until the budget ended nobody knows whether it landed.
-  if (verdict.kind === 'settle' && unproved) return { code: 'publish_indeterminate' as const, verdict }
+  if (verdict.kind === 'settle' && unproved) {
+    const code = 'publish_indeterminate'
+    return { code, verdict: { kind: 'settle', status: ERRORS[code].settles } } as const
+  }
   if (verdict.kind !== 'retry' || !verdict.refresh) return { code: failed, verdict }
   const reach = reachDestination(publisher, view)
   const renewed = reach ? await reach.renew() : failed
@@ -158,7 +163,8 @@ async function askPlatform(reach: Reach | null, clientKey: string): Promise<{ va
   return settleCall(() => lookUp({ clientKey, credentials: reach.credentials }, reach.http()))
 }
 
-async function record(
+/** Writes down how an attempt ended and what becomes of the delivery, counts it and tells of it in one line. */
+export async function record(
   publisher: Publisher,
   view: RunView,
   number: number,

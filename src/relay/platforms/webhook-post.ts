@@ -1,6 +1,7 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { plainText } from '../../validation.js'
+import { CallFailure } from './http.js'
 import type { Platform } from './platform.js'
 
 const Fields = z.strictObject({
@@ -42,10 +43,15 @@ export const webhookPost: Platform = {
   entry: ({ url }) => ({ origin: String(url) }),
   reach: ({ url = '' }) => ({ origin: url, headers: {} }),
 
-  // There is nobody to ask: whether the receiver takes anything shows with the first post.
-  async connect({ fields }) {
+  // Whether the receiver takes anything shows with the first post; that it can be called at all, whatever it answers, shows now.
+  async connect({ fields }, http) {
     const { url, secret } = Fields.parse(fields)
-    return { ...shown(url), accountId: url, credentials: { url, secret } }
+    await http.get('', z.unknown()).catch((error: unknown) => {
+      if (!(error instanceof CallFailure) || error.failure.httpStatus === null) throw error
+    })
+    // The address is a credential too, so only its hash names the account.
+    const accountId = createHash('sha256').update(url).digest('hex')
+    return { ...shown(url), accountId, credentials: { url, secret } }
   },
 
   verify: async ({ url = '' }) => shown(url),

@@ -58,8 +58,11 @@ export async function publishPost(tx: Transaction, caller: Caller, postId: strin
 export async function schedulePost(tx: Transaction, caller: Caller, postId: string, body: SchedulePost) {
   const { notice, ...time } = await requireSchedule(tx, body, caller.timezone)
   const { post, deliveries } = await lockFor(tx, caller.organisationId, postId, 'schedule')
-  const busy = ofStatus(deliveries, 'processing')
-  const pending = busy.length > 0 ? ofStatus(deliveries, 'pending') : requirePending(deliveries)
+  // Half of a thread is out: the rest follows when it can.
+  const begun = ({ status, parts_taken }: LockedDelivery) => status === 'pending' && parts_taken > 0
+  const busy = deliveries.filter((delivery) => delivery.status === 'processing' || begun(delivery))
+  const rest = deliveries.filter((delivery) => !begun(delivery))
+  const pending = busy.length > 0 ? ofStatus(rest, 'pending') : requirePending(rest)
   const due = time.scheduledAt
   const earlier = pending.filter(({ due_at }) => due_at === null || due === null || due < due_at)
   await makeDue(tx, postId, time)

@@ -20,3 +20,14 @@ export async function cancelPost(tx: Transaction, organisationId: string, postId
     .map(({ id, platform, status }) => ({ delivery_id: id, platform, status }))
   return { ...post, cancelled, kept }
 }
+
+/** What becomes of a post when some of its deliveries were cancelled with their account: a draft stays one, a scheduled post of which nothing is left is
+ *  cancelled, and of neither anything is told; one that was released adds up. */
+export async function settleRest(tx: Transaction, organisationId: string, postId: string): Promise<void> {
+  const { status } = await lockPost(tx, organisationId, postId)
+  if (!isUnreleased(status)) return rollUpPost(tx, postId)
+  const { deliveries } = await requirePost(tx, organisationId, postId)
+  if (deliveries.some(({ started_at }) => started_at !== null)) return rollUpPost(tx, postId)
+  if (status !== 'draft' && deliveries.every((delivery) => delivery.status !== 'pending'))
+    await withdrawPost(tx, postId)
+}

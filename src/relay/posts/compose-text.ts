@@ -48,16 +48,24 @@ function shorten(platform: Platform, { text, link, path }: Omit<Composition, 'ta
 /** A link inside the part of the text that stays is enough. */
 function truncateAround(fits: (text: string) => boolean, text: string, link: string | null): string | null {
   const plain = truncate(fits, text)
-  return link && !plain?.includes(link) ? truncate(fits, text, `\n\n${link}`) : plain
+  return link && !(plain && holdsAddress(plain, link)) ? truncate(fits, text, `\n\n${link}`) : plain
 }
 
-const withLink = (text: string, link: string | null) => (link && !text.includes(link) ? paragraphs(text, link) : text)
+const withLink = (text: string, link: string | null) =>
+  link && !holdsAddress(text, link) ? paragraphs(text, link) : text
 const paragraphs = (...of: string[]) => of.filter(Boolean).join('\n\n')
 
 /** `#` and the tag's letters, digits, marks and underscores; null when it has none, or digits alone, which no platform links. */
 function toHashtag(tag: string): string | null {
   const word = tag.replaceAll(/[^\p{L}\p{M}\p{N}_]/gu, '')
   return /[\p{L}_]/u.test(word) ? `#${word}` : null
+}
+
+/** The whole address, not the beginning of a longer one. */
+function holdsAddress(text: string, address: string): boolean {
+  return text
+    .split(/\s+/)
+    .some((word) => word === address || word.replace(/[.,;:!?)\]}'"»]+$/, '').replace(/^[([{'"«]+/, '') === address)
 }
 
 function hasHashtag(text: string, hashtag: string): boolean {

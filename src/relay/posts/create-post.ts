@@ -1,6 +1,6 @@
 import type { Caller } from '../../accounts/schema.js'
 import { requireQuota } from '../../accounts/usage.js'
-import type { Transaction } from '../../db/client.js'
+import { together, type Transaction } from '../../db/client.js'
 import { invalid } from '../../errors.js'
 import { newId } from '../../ids.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
@@ -24,7 +24,7 @@ export async function createPost(
   body: CreatePost,
 ): Promise<AcceptedPost> {
   const { organisationId } = caller
-  const [{ notice, ...time }, { targets, warnings }] = await Promise.all([
+  const [{ notice, ...time }, { targets, warnings }] = await together([
     requireSchedule(tx, body, caller.timezone),
     findTargets(tx, { organisationId, platforms }, body),
   ])
@@ -34,7 +34,7 @@ export async function createPost(
   const id = newId('post')
   const deliveries = projected.map((target) => newDelivery(target, body))
   // Sent one behind the other without waiting in between: they take one round trip.
-  const [repeated] = await Promise.all([
+  const [repeated] = await together([
     guardDuplicates(tx, { organisationId, postId: id }, projected, body),
     insertPost(tx, caller, { ...body, ...time, id, warnings }, deliveries),
     recordPostEvent(tx, 'post.created', id),
@@ -77,8 +77,7 @@ function refuse(body: CreatePost, targets: ProjectedTarget[]): void {
       ],
       'no_target',
     )
-  if (!draft && !hasSubstance(content) && targets.every(({ overrides }) => !overrides))
-    throw invalid([{ path: 'content', message: 'needs a text, a title or a link' }])
+  if (!draft && !hasSubstance(content)) throw invalid([{ path: 'content', message: 'needs a text, a title or a link' }])
   const refused = targets
     .map((target) => ({ target, refusals: refusalsOf(target, validation) }))
     .filter(({ refusals }) => refusals.length > 0)

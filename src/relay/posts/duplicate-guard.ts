@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/client.js'
 import { AppError } from '../../errors.js'
-import { findRecentlyAimed } from '../deliveries/repository.js'
+import { findRecentlyAimed, lockContents, type RecentlyAimed } from '../deliveries/repository.js'
 import type { Warning } from '../deliveries/schema.js'
 import type { ProjectedTarget } from './project-targets.js'
 import type { CreatePost } from './schema.js'
@@ -14,6 +14,8 @@ export async function guardDuplicates(
   { draft, allow_duplicate: allowed, validation }: CreatePost,
 ): Promise<Warning[]> {
   if (draft || allowed || targets.length === 0) return []
+  // Twins at the same moment do not see each other: in strict mode one goes after the other.
+  if (validation === 'strict') await lockContents(tx, post.organisationId, targets)
   const recent = await findRecentlyAimed(tx, post, targets)
   const [first] = recent
   if (first && validation === 'strict')
@@ -26,7 +28,12 @@ export async function guardDuplicates(
         connection_id: first.connectionId,
       },
     )
-  return recent.map(({ postId, connectionId, platform }) => ({
+  return recent.map(toWarning)
+}
+
+/** What is said of a target that got the same lately. */
+export function toWarning({ postId, connectionId, platform }: RecentlyAimed): Warning {
+  return {
     code: 'recent_duplicate',
     message: `Post ${postId} of the last 24 hours says the same to this connection.`,
     path: 'content',
@@ -35,5 +42,5 @@ export async function guardDuplicates(
     limit: null,
     received: null,
     unit: null,
-  }))
+  }
 }

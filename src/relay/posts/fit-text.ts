@@ -29,7 +29,11 @@ export function findExcess(
  *  them is not half of it: half an address leads elsewhere. Null when not even the ellipsis fits. */
 export function truncate(fits: (text: string) => boolean, text: string, tail = ''): string | null {
   const kept = [...splitGraphemes(text)]
-  const cutAt = (length: number) => `${kept.slice(0, length).join('').trimEnd()}${ELLIPSIS}${tail}`
+  const cutAt = (length: number) => {
+    const start = kept.slice(0, length).join('').trimEnd()
+    // Right behind an address it would become part of it.
+    return `${start}${/:\/\/\S+$/.test(start) ? ' ' : ''}${ELLIPSIS}${tail}`
+  }
   if (!fits(cutAt(0))) return null
   // The longest that fits; a text only grows with its graphemes, so halving finds it.
   let [low, high] = [0, kept.length]

@@ -1,6 +1,9 @@
 import type { Transaction } from '../../db/client.js'
+import { findRecentlyAimed } from '../deliveries/repository.js'
+import type { Warning } from '../deliveries/schema.js'
 import type { Platforms } from '../platforms/index.js'
 import type { Piece } from '../platforms/platform.js'
+import { toWarning } from './duplicate-guard.js'
 import { projectTargets, refusalsOf, type ProjectedTarget } from './project-targets.js'
 import type { Aim, PreviewedPost, PreviewedTarget } from './schema.js'
 import { findTargets } from './targets.js'
@@ -13,16 +16,32 @@ export async function previewPost(
   aim: Aim,
 ): Promise<PreviewedPost> {
   const { targets, warnings } = await findTargets(tx, { organisationId, platforms }, aim)
-  const previewed = projectTargets(platforms, aim, targets).map((target) => previewTarget(target, aim))
+  const projected = projectTargets(platforms, aim, targets)
+  const repeated = (await findRecentlyAimed(tx, { organisationId, postId: null }, projected)).map(toWarning)
+  const previewed = projected.map((target) =>
+    previewTarget(
+      target,
+      aim,
+      repeated.filter(({ connection_id }) => connection_id === target.id),
+    ),
+  )
   const taken = previewed.filter(({ ok }) => ok).length
   const ok = taken > 0 && (aim.validation === 'lenient' || taken === previewed.length)
   return { ok, targets: previewed, warnings }
 }
 
 /** One target of a preview. */
-export function previewTarget(target: ProjectedTarget, { validation }: Aim): PreviewedTarget {
+export function previewTarget(target: ProjectedTarget, { validation }: Aim, repeated: Warning[] = []): PreviewedTarget {
   const { id, platform, handle, pieces, adaptations, length } = target
-  const errors = refusalsOf(target, validation)
+  const lenient = validation === 'lenient'
+  const again = repeated.map(({ path, message, limit, received }) => ({
+    code: 'duplicate_content',
+    path,
+    message,
+    limit,
+    received,
+  }))
+  const errors = [...refusalsOf(target, validation), ...(lenient ? [] : again)]
   const ofKind = (kind: Piece['kind']) => pieces.filter((piece) => piece.kind === kind)
   const [post] = ofKind('post').map(shownOf)
   const [comment] = ofKind('comment')
@@ -37,7 +56,7 @@ export function previewTarget(target: ProjectedTarget, { validation }: Aim): Pre
     media: [],
     media_not_taken: [],
     length,
-    warnings: [...target.warnings, ...(validation === 'lenient' ? adaptations : [])],
+    warnings: [...target.warnings, ...(lenient ? [...adaptations, ...repeated] : [])],
     errors,
     unverified_media: [],
   }

@@ -1,5 +1,5 @@
 import type { Caller } from '../../accounts/schema.js'
-import type { Json, Sql, Transaction } from '../../db/client.js'
+import { together, type Json, type Sql, type Transaction } from '../../db/client.js'
 import { page, type Page, type PageQuery } from '../../db/page.js'
 import { ERRORS, notFound, type ErrorCode } from '../../errors.js'
 import { toLocal } from '../../time-zones.js'
@@ -51,11 +51,11 @@ export async function insertPost(
               ${post.validation}, ${post.scheduledAt}, ${post.timezone}, ${sql.json(post.warnings)}, ${sql.json(createdBy)})
       returning id)
     insert into deliveries (id, organisation_id, post_id, connection_id, platform, handle, overrides, warnings, content_hash, due_at,
-                            status, error_code, error, settled_at, told)
+                            status, error_code, error, settled_at)
     select d.id, ${organisationId}, post.id, d.connection_id, d.platform, d.handle, nullif(d.overrides, 'null'), d.warnings,
            decode(d.content_hash, 'hex'), ${due}::timestamptz,
            case when d.error_code is null then 'pending' else 'rejected' end, d.error_code, nullif(d.error, 'null'),
-           case when d.error_code is not null then now() end, d.error_code is null
+           case when d.error_code is not null then now() end
       from post, jsonb_to_recordset(${sql.json(deliveries.map(toRow) as Json)})
         as d (id text, connection_id text, platform text, handle text, overrides jsonb, warnings jsonb, content_hash text,
               error_code text, error jsonb)`
@@ -153,7 +153,9 @@ export async function lockPost(sql: Sql, organisationId: string, id: string): Pr
 /** Makes what of a locked post is pending due at a time, the post then scheduled; or now, the post then queued. One that is being published stays so. */
 export async function makeDue(sql: Sql, id: string, { scheduledAt, timezone }: DueTime): Promise<void> {
   const status = scheduledAt ? 'scheduled' : 'queued'
-  await sql`update deliveries set due_at = coalesce(${scheduledAt}, now()) where post_id = ${id} and status = 'pending'`
+  await sql`
+    update deliveries set due_at = coalesce(${scheduledAt}, now()), next_attempt_at = null, waiting_for = null
+     where post_id = ${id} and status = 'pending' and parts_taken = 0`
   await sql`
     update posts set status = case when status = 'publishing' then status else ${status} end, scheduled_at = ${scheduledAt},
                      timezone = ${timezone}, updated_at = now()
@@ -168,7 +170,11 @@ export async function requeueDeliveries(sql: Sql, postId: string, ids: string[])
        set status = 'pending', generation = generation + 1, due_at = now(), next_attempt_at = null, waiting_for = null, poked_at = null,
            error_code = null, error = null, settled_at = null
      where id in ${sql(ids)} and status = 'failed'`
-  await sql`update posts set status = 'queued', settled_at = null, updated_at = now() where id = ${postId}`
+  await sql`
+    update posts set settled_at = null, updated_at = now(),
+                     status = case when exists (select from deliveries where post_id = ${postId} and status = 'processing')
+                              then 'publishing' else 'queued' end
+     where id = ${postId}`
 }
 
 /** Ends a locked post that was never released; nothing is told of it. */
@@ -178,8 +184,11 @@ export async function withdrawPost(sql: Sql, id: string): Promise<void> {
 
 /** Tells of the targets that were refused at acceptance, once their post is released (shapes.md 2, Roll-up). */
 export async function tellRefusals(sql: Sql, postId: string): Promise<void> {
+  // The post's row alone is locked: deliveries are locked before it, never after.
   const untold = await sql<{ id: string }[]>`
-    update deliveries set told = true where post_id = ${postId} and status = 'rejected' and not told returning id`
+    with post as (update posts set refusals_told = true where id = ${postId} and not refusals_told returning id)
+    select d.id from post join deliveries d on d.post_id = post.id
+     where d.status = 'rejected' and d.started_at is null order by d.id`
   await recordDeliveryEvents(
     sql,
     untold.map(({ id }) => id),
@@ -190,16 +199,16 @@ export async function tellRefusals(sql: Sql, postId: string): Promise<void> {
  *  post lets the last of several that settle at once see all the others. */
 export async function rollUpPost(tx: Transaction, postId: string): Promise<void> {
   // `execute` sends a statement now, so that the next goes behind it without waiting for its answer.
-  const [, rows] = await Promise.all([
-    tx`select from posts where id = ${postId} for update`.execute(),
-    tx<
-      { status: DeliveryStatus; told: boolean }[]
-    >`select status, told from deliveries where post_id = ${postId}`.execute(),
+  const [[post], rows] = await together([
+    tx<{ refusals_told: boolean }[]>`select refusals_told from posts where id = ${postId} for update`.execute(),
+    tx<{ status: DeliveryStatus; started_at: Date | null }[]>`
+      select status, started_at from deliveries where post_id = ${postId}`.execute(),
   ])
-  if (rows.some(({ told }) => !told)) await tellRefusals(tx, postId)
+  const refused = rows.some(({ status, started_at }) => status === 'rejected' && started_at === null)
+  if (refused && !post?.refusals_told) await tellRefusals(tx, postId)
   const status = rollUp(rows.map((row) => row.status))
   if (!status) return
-  await Promise.all([
+  await together([
     tx`update posts set status = ${status}, settled_at = now(), updated_at = now() where id = ${postId}`.execute(),
     status === 'cancelled' || recordPostEvent(tx, `post.${status}`, postId),
   ])

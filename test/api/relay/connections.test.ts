@@ -223,7 +223,7 @@ describe('platforms', () => {
   type Shown = { id: string; fields: string[]; connect_schema: { properties: object } }
   test('need no key, say what connecting takes, and can be filtered', async () => {
     const { status, body } = await app.call<Shown[]>('GET', '/v1/platforms')
-    expect([status, body.data.map(({ id }) => id)]).toEqual([200, ['bluesky', 'sandbox']])
+    expect([status, body.data.map(({ id }) => id)]).toEqual([200, ['bluesky', 'mastodon', 'webhook_post', 'sandbox']])
     expect(body.data[0]).toMatchObject({
       fields: ['identifier', 'app_password'],
       available: true,
@@ -235,7 +235,7 @@ describe('platforms', () => {
       (await app.call<Shown[]>('GET', '/v1/platforms?category=other&available=true&status=open')).body.data.map(
         ({ id }) => id,
       ),
-    ).toEqual(['sandbox'])
+    ).toEqual(['webhook_post', 'sandbox'])
     expect((await app.call('GET', '/v1/platforms/nowhere')).status).toBe(404)
   })
 })

@@ -1,4 +1,4 @@
-import type { AcceptedPost } from '../../../src/relay/posts/schema.js'
+import type { AcceptedPost, PreviewedPost } from '../../../src/relay/posts/schema.js'
 import { startApp, type App, type Tenant } from '../../support/app.js'
 
 let app: App
@@ -170,6 +170,27 @@ describe('a target that cannot take the content however adapted', () => {
   })
 })
 
+describe('when a connection is deleted', () => {
+  const doomed = async (more: object) => {
+    const gone = await tenant.connect('doomed')
+    const { body } = await send({
+      content: { text: 'taken' },
+      targets: [{ connection_id: one, overrides: { text: null } }, { connection_id: gone }],
+      allow_duplicate: true,
+      ...more,
+    })
+    await tenant.call('DELETE', `/v1/connections/${gone}`)
+    const told = await app.sql<{ type: string }[]>`select type from events where data ->> 'post_id' = ${body.data.id}`
+    return [(await tenant.read(body.data.id)).status, told.map(({ type }) => type)]
+  }
+
+  test('a draft stays a draft, a scheduled post of which nothing is left is cancelled; of neither anything is told', async () => {
+    expect(await doomed({ draft: true })).toEqual(['draft', ['post.created']])
+    const due = new Date(Date.now() + 3_600_000).toISOString()
+    expect(await doomed({ scheduled_at: due })).toEqual(['cancelled', ['post.created']])
+  })
+})
+
 describe('the duplicate guard', () => {
   const twice = async (text: string, second: object, first: object = {}) => {
     await send({ content: { text }, connection_ids: [one], ...first })
@@ -198,6 +219,24 @@ describe('the duplicate guard', () => {
     const old = await send({ content: { text: 'yesterday' }, connection_ids: [one] })
     await app.sql`update deliveries set created_at = now() - interval '24 hours 1 second' where post_id = ${old.body.data.id}`
     expect((await twice('not yesterday', {}, { content: { text: 'yesterday' } })).body.data.warnings).toEqual([])
+  })
+
+  test('lets one of two identical strict posts through that come at the same moment', async () => {
+    const body = { content: { text: 'double click' }, connection_ids: [one], validation: 'strict' }
+    const answers = await Promise.all([send(body), send(body), send(body)])
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409])
+  })
+
+  test('shows in the preview what would be warned of, and what strict would refuse', async () => {
+    const body = { content: { text: 'shown before' }, connection_ids: [one] }
+    await send(body)
+    const lenient = await tenant.call<PreviewedPost>('POST', '/v1/posts/preview', body)
+    expect(lenient.body.data.targets[0]!.warnings).toMatchObject([{ code: 'recent_duplicate' }])
+    const strict = await tenant.call<PreviewedPost>('POST', '/v1/posts/preview', { ...body, validation: 'strict' })
+    expect([strict.body.data.ok, strict.body.data.targets[0]!.errors]).toMatchObject([
+      false,
+      [{ code: 'duplicate_content' }],
+    ])
   })
 
   test('lets what failed or was refused be sent anew', async () => {

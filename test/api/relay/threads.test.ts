@@ -93,3 +93,21 @@ test.each(['attempt.intent', 'attempt.sent', 'call.answered', 'outcome.ready'] a
   },
   90_000,
 )
+
+test('a token that lapses at two pieces is renewed at each', async () => {
+  const connection = await tenant.connect('lapses twice')
+  const { id } = await send(thread('x [sandbox:auth_expired*1]', 'y [sandbox:auth_expired*1]', 'z'), connection)
+  expect((await tenant.settled(id)).status).toBe('published')
+  expect(await timeline(connection)).toHaveLength(3)
+})
+
+test('a thread that is half out is left as it is when its post gets another time', async () => {
+  const connection = await tenant.connect('half out')
+  const { id, deliveries } = await send(thread('half', 'waits [sandbox:rate_limited*1]', 'last'), connection)
+  await until('it waits in its middle', async () => (await tenant.read(id)).deliveries[0]!.waiting_for !== null)
+  const { body } = await tenant.call<{ skipped: { delivery_id: string }[] }>('POST', `/v1/posts/${id}/schedule`, {
+    scheduled_at: new Date(Date.now() + 3_600_000).toISOString(),
+  })
+  expect(body.data.skipped.map(({ delivery_id }) => delivery_id)).toEqual([deliveries[0]!.id])
+  expect((await tenant.settled(id)).status).toBe('published')
+})

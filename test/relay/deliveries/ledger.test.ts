@@ -5,6 +5,7 @@ import { claimDelivery, markSent, readRun, recordOutcome } from '../../../src/re
 import { pokeOverdue, rearmDelivery } from '../../../src/relay/deliveries/rearm.js'
 import { insertPost } from '../../../src/relay/posts/repository.js'
 import { createTestDatabase, type TestDatabase } from '../../support/database.js'
+import { until } from '../../support/until.js'
 
 let database: TestDatabase
 let organisationId: string
@@ -55,6 +56,24 @@ test('the client key of the first claim is kept in every later one', async () =>
   )
   const second = await claimDelivery(sql(), run, part('second'))
   expect([first?.clientKey, second?.clientKey, second?.attempt]).toEqual(['first', 'first', 2])
+})
+
+test('a piece that was taken meanwhile is not claimed again, also by a claim that waited for the row', async () => {
+  const { run } = await aDelivery()
+  await claimDelivery(sql(), run, part('k'))
+  let late: Promise<unknown> | undefined
+  await sql().begin(async (tx) => {
+    await tx`select from deliveries where id = ${run.deliveryId} for update`
+    late = claimDelivery(sql(), run, part('k'))
+    await until('the late claim waits', async () => {
+      const [row] =
+        await sql()`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%update deliveries%'`
+      return row !== undefined
+    })
+    await tx`update deliveries set status = 'pending', parts_taken = 1 where id = ${run.deliveryId}`
+  })
+  expect(await late).toBeNull()
+  expect(await statusOf(run.deliveryId)).toBe('pending')
 })
 
 test('a delivery that is not due, or of another generation, is not taken', async () => {

@@ -59,6 +59,11 @@ describe('a text', () => {
     expect(projectText({ text: `short ${'a'.repeat(60)}` }, plain).text).toBe(`short ${'a'.repeat(33)}…`)
   })
 
+  test('that is cut behind an address keeps the ellipsis apart from it', () => {
+    const { text } = projectText({ text: `${'a'.repeat(8)} https://example.com/x ${'b'.repeat(40)}` }, plain)
+    expect(text).toBe(`${'a'.repeat(8)} https://example.com/x …`)
+  })
+
   test('of the greatest length costs little', () => {
     const before = process.memoryUsage().rss
     expect(projectText({ text: 'ä'.repeat(100_000) }).adaptations[0]?.received).toBe(100_000)
@@ -76,6 +81,12 @@ describe('link and tags of a platform without fields for them', () => {
       codes: [],
     })
     expect(projectText({ link }).text).toBe(link)
+  })
+
+  test('an address that another one begins with is added all the same', () => {
+    const longer = 'see https://example.com/docs (https://example.com/more).'
+    expect(projectText({ text: longer, link: 'https://example.com' }).text).toBe(`${longer}\n\nhttps://example.com`)
+    expect(projectText({ text: longer, link: 'https://example.com/more' }).text).toBe(longer)
   })
 
   test('give way in the order of what matters least: tags, the end of the text, the link last of all', () => {
