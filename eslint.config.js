@@ -99,6 +99,10 @@ export default tseslint.config(
     [...LAYERS.src, deny(up('sign'), 'relay and sign never import each other.')],
     ['src/relay/platforms/http.ts'],
   ),
+  layer(
+    ['src/webhooks/**/*.ts'],
+    [...LAYERS.src, deny(up('relay', 'sign'), 'webhooks serves both and knows neither.')],
+  ),
   layer(['src/sign/**/*.ts'], [...LAYERS.src, deny(up('relay'), 'relay and sign never import each other.')]),
   {
     files: ['api/server.ts', 'temporal/worker.ts', 'src/db/run-migrations.ts', 'src/ops/run.ts'],

@@ -82,7 +82,7 @@ const Environment = z.object({
     (value) => value <= 20_000,
     'must leave time of the 60 s a batch may take',
   ),
-  WEBHOOK_LEASE_MS: milliseconds(20_000),
+  WEBHOOK_GRACE_MS: milliseconds(5_000),
   WEBHOOK_SLOTS: z.coerce.number().int().min(1).default(500),
   WEBHOOK_TIME_SCALE: z.coerce.number().positive().max(1).default(1),
   OUTBOX_POLL_MS: milliseconds(1_000),
@@ -137,7 +137,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
     webhooks: Object.freeze({
       /** One attempt as a whole, and how long its claim holds: a worker that died keeps it so long. */
       timeoutMs: env.WEBHOOK_TIMEOUT_MS,
-      leaseMs: env.WEBHOOK_LEASE_MS,
+      leaseMs: env.WEBHOOK_TIMEOUT_MS + env.WEBHOOK_GRACE_MS,
       /** Endpoints that one worker process sends to at once, for healthy and for failing ones each. */
       slots: env.WEBHOOK_SLOTS,
       /** Every delay between attempts is multiplied by it; for tests. */

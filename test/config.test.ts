@@ -20,8 +20,8 @@ test('an empty variable counts as not set', () => {
 
 test('production refuses development secrets and crash points', () => {
   const production = { ...least, NODE_ENV: 'production' }
-  expect(() => readConfig({ ...production, CRASH_AT: 'attempt.sent' })).toThrow(
-    /KEY_PEPPER.*KEY_ENCRYPTION_KEYS.*CRASH_AT/s,
+  expect(() => readConfig({ ...production, CRASH_AT: 'attempt.sent', WEBHOOK_TIME_SCALE: '0.5' })).toThrow(
+    /KEY_PEPPER.*KEY_ENCRYPTION_KEYS.*WEBHOOK_TIME_SCALE.*CRASH_AT/s,
   )
   const own = { KEY_PEPPER: 'own', KEY_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}` }
   expect(readConfig({ ...production, ...own }).keyEncryptionKeys).toHaveLength(1)

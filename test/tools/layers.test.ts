@@ -32,6 +32,8 @@ test.each([
   ['src/relay/x.ts', "import '@temporalio/common'"],
   ['src/relay/x.ts', "import '../../api/app.js'"],
   ['src/relay/x.ts', "import '../sign/envelopes/rules.js'"],
+  ['src/webhooks/x.ts', "import '../relay/events/schema.js'"],
+  ['src/webhooks/x.ts', "import { request } from 'undici'\nvoid request"],
   ['src/sign/x.ts', "import '../relay/posts/rules.js'"],
   ['src/relay/x.ts', "import { request } from 'undici'\nvoid request"],
   ['src/accounts/x.ts', "import 'node:https'"],

@@ -53,7 +53,7 @@ describe('the lane of an endpoint', () => {
   let temporal: Awaited<ReturnType<typeof connectTemporal>>
   beforeAll(async () => {
     ;[app, temporal] = await Promise.all([
-      startApp({ env: { EGRESS_ALLOW: receiver.host, WEBHOOK_TIMEOUT_MS: '20000', WEBHOOK_LEASE_MS: '25000' } }),
+      startApp({ env: { EGRESS_ALLOW: receiver.host, WEBHOOK_TIMEOUT_MS: '20000' } }),
       connectTemporal(),
     ])
     tenant = await app.tenant(undefined, { limits: { webhook_endpoints: -1 } })

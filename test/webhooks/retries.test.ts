@@ -1,3 +1,4 @@
+import { enqueueLanes } from '../../src/outbox/outbox.js'
 import { startApp, type App, type Tenant } from '../support/app.js'
 import { deliveriesOf, endpointOf, sendTest, untilAttempted } from '../support/hooks.js'
 import { Receiver } from '../support/receiver.js'
@@ -11,7 +12,7 @@ beforeAll(async () => {
   receiver = await new Receiver().start()
   // Longer than usual: a busy machine is not a slow receiver.
   app = await startApp({
-    env: { EGRESS_ALLOW: receiver.host, WEBHOOK_TIMEOUT_MS: '15000', WEBHOOK_LEASE_MS: '20000' },
+    env: { EGRESS_ALLOW: receiver.host, WEBHOOK_TIMEOUT_MS: '15000' },
   })
 })
 beforeEach(async () => {
@@ -170,6 +171,18 @@ test('a deleted endpoint gets nothing of what was pending', async () => {
   expect(
     await app.sql`select from webhook_endpoints where id = ${id} and (secret is not null or previous_secret is not null)`,
   ).toHaveLength(0)
+})
+
+test('what is written for an endpoint while it is switched off is held', async () => {
+  const { id } = await receiver.register(tenant, '/late')
+  const delivery = await sendTest(tenant, id)
+  await until('it was taken', async () => (await deliveriesOf(tenant, id))[0]?.status === 'succeeded')
+  await tenant.call('PATCH', `/v1/webhooks/${id}`, { enabled: false })
+  // As by a transaction that began before, and committed after.
+  await app.sql`update webhook_deliveries set status = 'pending', due_at = now() where id = ${delivery}`
+  await enqueueLanes(app.sql, [id])
+  await until('it is held', async () => (await deliveriesOf(tenant, id))[0]?.status === 'held')
+  expect(receiver.at('/late')).toHaveLength(1)
 })
 
 test('an endpoint that fails ten times in a row is only probed; a probe that succeeds lets everything go', async () => {

@@ -1,18 +1,6 @@
 import type { Database, Transaction } from '../../db/client.js'
-import type { StoredEvent } from './body.js'
+import { openAttempts, type ClaimedWebhook } from './open-attempts.js'
 import { roomFor } from './rules.js'
-
-/** A delivery that was claimed, with its open attempt. */
-export interface ClaimedWebhook {
-  id: string
-  /** Of the attempt. */
-  number: number
-  /** Failures that count toward the schedule. */
-  failures: number
-  /** From the event to its first attempt; null for a later one. */
-  lagMs: number | null
-  event: StoredEvent
-}
 
 /** The receiver of what was claimed, its secrets still sealed. */
 export interface Receiver {
@@ -60,7 +48,11 @@ export async function claimWebhooks(
     await tx`
       select pg_advisory_xact_lock(hashtextextended('webhooks ' || organisation_id, 0)) from webhook_endpoints where id = ${endpointId}`
     const lane = await readLane(tx, endpointId)
-    if (!lane || lane.due_in_ms === null) return { ...NOTHING, failing: lane?.failing ?? false }
+    if (!lane) {
+      await holdPending(tx, endpointId)
+      return NOTHING
+    }
+    if (lane.due_in_ms === null) return { ...NOTHING, failing: lane.failing }
     const waitMs = Math.max(0, Math.ceil(Math.max(lane.due_in_ms, lane.held_for_ms)))
     if (waitMs > 0 || lane.failing !== failing) return { ...NOTHING, failing: lane.failing, waitMs }
     const room = roomFor(lane)
@@ -89,42 +81,10 @@ async function readLane(tx: Transaction, endpointId: string): Promise<LaneRow | 
   return row ?? null
 }
 
-type OpenedRow = Omit<ClaimedWebhook, 'event' | 'lagMs'> & {
-  lag_ms: number
-  event_id: string
-  type: string
-  created_at: Date
-  data: Record<string, unknown>
-}
-
-/** An attempt that was open is closed: nobody knows how it ended, and it counts for nothing. */
-async function openAttempts(
-  tx: Transaction,
-  endpointId: string,
-  { leaseMs, limit }: { leaseMs: number; limit: number },
-): Promise<ClaimedWebhook[]> {
-  const rows = await tx<OpenedRow[]>`
-    with due as (
-      select id from webhook_deliveries where endpoint_id = ${endpointId} and status = 'pending' and due_at <= clock_timestamp()
-       order by due_at, id limit ${limit} for update skip locked),
-    claimed as (
-      update webhook_deliveries d
-         set attempts = attempts + 1, claimed_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond',
-             due_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-        from due where d.id = due.id returning d.id, d.attempts, d.failures, d.event_id),
-    opened as (
-      insert into webhook_attempts (delivery_id, number, endpoint_id, at) select id, attempts, ${endpointId}, clock_timestamp() from claimed),
-    lost as (
-      update webhook_attempts a set error = 'The worker was lost; the receiver may have got it.'
-        from claimed c where a.delivery_id = c.id and a.number < c.attempts and a.succeeded is null and a.error is null)
-    select c.id, c.attempts as number, c.failures, e.id as event_id, e.type, e.created_at, e.data,
-           (extract(epoch from clock_timestamp() - e.created_at) * 1000)::float8 as lag_ms
-      from claimed c join events e on e.id = c.event_id order by c.id`
-  return rows.map(({ id, number, failures, lag_ms, event_id, type, created_at, data }) => ({
-    id,
-    number,
-    failures,
-    lagMs: number === 1 ? lag_ms : null,
-    event: { id: event_id, type, created_at, data },
-  }))
+/** What is pending for an endpoint that is off or deleted: written by whoever had not seen that yet. */
+async function holdPending(tx: Transaction, endpointId: string): Promise<void> {
+  await tx`
+    update webhook_deliveries d set status = case when e.deleted_at is null then 'held' else 'failed' end
+      from webhook_endpoints e
+     where e.id = ${endpointId} and not e.enabled and d.endpoint_id = e.id and d.status = 'pending'`
 }

@@ -1,7 +1,8 @@
 import { writeAudit } from '../../audit/repository.js'
 import type { Database, Transaction } from '../../db/client.js'
 import { disableEndpoint } from '../endpoints/repository.js'
-import type { ClaimedWebhook, Receiver } from './claim.js'
+import type { Receiver } from './claim.js'
+import type { ClaimedWebhook } from './open-attempts.js'
 import {
   breakerOpens,
   disableReason,
