@@ -36,6 +36,9 @@ test('what fails is tried again under the same id and with the same bytes, each 
   const received = await receiver.untilReceived('/again', 4)
   expect(new Set(received.map(({ headers }) => headers['x-relay-delivery']))).toEqual(new Set([delivery]))
   expect(new Set(received.map(({ raw }) => raw.toString())).size).toBe(1)
+  // The last comes two seconds and more after the first.
+  expect(new Set(received.map(({ headers }) => headers['webhook-timestamp'])).size).toBeGreaterThan(1)
+  expect(new Set(received.map(({ headers }) => headers['x-relay-signature'])).size).toBeGreaterThan(1)
   const { status, attempts } = await until('it succeeded', async () => {
     const [row] = await deliveriesOf(tenant, id)
     return row?.status === 'succeeded' && row
