@@ -6,6 +6,7 @@ import type { ApiContext } from './context.js'
 import { answerErrors } from './http/errors.js'
 import { mountRoutes } from './http/mount.js'
 import { named, observeRequests } from './http/observe.js'
+import { createFileServer } from './media/serve-file.js'
 import { describeRoutes } from './openapi.js'
 import { relayRoutes } from './relay/index.js'
 import { createSandbox } from './sandbox/index.js'
@@ -30,6 +31,7 @@ export function createApp(context: ApiContext): Express {
     response.status(code).set(headers).json(answer)
   })
   if (context.config.sandboxUrl) app.use('/sandbox', named('/sandbox'), createSandbox(context))
+  app.use('/media', named('/media'), createFileServer(context))
   mountRoutes(app, context, relayRoutes)
   app.use(() => {
     throw notFound()

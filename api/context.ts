@@ -6,6 +6,8 @@ import type { OnlyOnce } from './http/idempotency.js'
 import type { RateLimiter } from './http/rate-limit.js'
 import type { RequestMeter } from '../src/operations/meters.js'
 import type { Readiness } from '../src/operations/readiness.js'
+import type { UrlSigner } from '../src/relay/media/signed-url.js'
+import type { BlobStore } from '../src/storage/blob-store.js'
 import type { Gateway } from '../src/relay/connections/reach-account.js'
 
 /** What every request of this process may use. */
@@ -15,6 +17,8 @@ export interface ApiContext {
   /** The sandbox's own connection: it plays a platform, so it commits by itself. */
   sandboxDatabase: Database
   gateway: Gateway
+  blobs: BlobStore
+  signer: UrlSigner
   rateLimiter: RateLimiter
   onlyOnce: OnlyOnce
   relayLoop: { nudge(): void }

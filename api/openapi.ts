@@ -38,7 +38,7 @@ export function describeRoutes(routes: readonly AnyRoute[]) {
       $schema: _dialect,
       $defs = {},
       ...rest
-    } = z.toJSONSchema(schema, { io }) as Schema & { $defs?: Record<string, Schema> }
+    } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Schema & { $defs?: Record<string, Schema> }
     for (const [id, definition] of Object.entries($defs)) schemas[id] = atComponents(definition)
     return atComponents(rest)
   }
@@ -83,7 +83,7 @@ function describeRoute(route: AnyRoute, describe: Describe): Operation {
       ...parametersOf(route.params, 'path', describe),
       ...parametersOf((route.query as z.ZodObject | undefined)?.shape, 'query', describe),
     ],
-    ...(body && { requestBody: { required: true, content: json(describe(body as z.ZodType, 'input')) } }),
+    ...(body && { requestBody: { required: true, content: contentOf(route, describe(body as z.ZodType, 'input')) } }),
     responses: {
       [responds.status]: { description: summary, content: json(describe(success, 'output')) },
       ...Object.fromEntries(
@@ -94,6 +94,10 @@ function describeRoute(route: AnyRoute, describe: Describe): Operation {
       ),
     },
   }
+}
+
+function contentOf({ upload }: AnyRoute, schema: Schema): Schema {
+  return upload ? { 'multipart/form-data': { schema } } : json(schema)
 }
 
 /** `e` picks one property, so that its schema is named and referred to. */

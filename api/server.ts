@@ -6,6 +6,8 @@ import { createLog } from '../src/log.js'
 import { startOperations } from '../src/operations/operations.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
+import { createUrlSigner } from '../src/relay/media/signed-url.js'
+import { openStore } from '../src/storage/open-store.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
 import { createTemporalClient } from '../temporal/connection.js'
 import { startRelayLoop } from '../temporal/relay-loop.js'
@@ -27,6 +29,7 @@ await runProcess(async () => {
   await requireCurrentSchema(database)
   const sandboxDatabase = connectDatabase({ url: config.databaseUrl, name: 'sandbox', max: 5 })
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'api renewals', max: 5 })
+  const blobs = openStore(config.media)
   const temporal = createTemporalClient(config.temporal)
   const operations = await startOperations({
     config,
@@ -43,12 +46,14 @@ await runProcess(async () => {
     rearm: rearmDelivery.bind(null, database),
   }
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
-  const sweep = startSweep({ database, sweep: config.sweep, meter: metrics.sweep, log })
+  const sweep = startSweep({ database, blobs, sweep: config.sweep, meter: metrics.sweep, log })
 
   const app = createApp({
     config,
     database,
     sandboxDatabase,
+    blobs,
+    signer: createUrlSigner(config),
     gateway: createGateway({ config, database, renewals, log }),
     rateLimiter: new RateLimiter(database, metrics.requests),
     onlyOnce: new OnlyOnce(database),

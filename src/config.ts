@@ -6,6 +6,9 @@ import { CRASH_POINTS, CRASH_SIGNALS } from './crash-points.js'
 export const DEV_ONLY_PEPPER = 'dev-only-pepper'
 const DEV_ONLY_KEY_ENCRYPTION_KEYS = `dev-only:${Buffer.from('dev-only-key-encryption-key-0001').toString('base64')}`
 
+/** Relative to where a process was started: good for one machine. Production must name its own. */
+const DEV_ONLY_MEDIA_DIR = '.data/media'
+
 /** The port of each process for operators where METRICS_PORT says none: both may run on one machine. */
 const API_METRICS_PORT = 9464
 export const WORKER_METRICS_PORT = 9465
@@ -64,6 +67,16 @@ const Environment = z.object({
         .map((entry) => entry.trim())
         .filter(Boolean),
     ),
+  /** Where callers reach the api, for addresses in its answers. */
+  PUBLIC_ORIGIN: z.url({ protocol: /^https?$/ }).optional(),
+  /** Files: a bucket, all five or none, or else a folder that api and worker share. */
+  S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  S3_BUCKET: z.string().optional(),
+  S3_REGION: z.string().optional(),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  MEDIA_DIR: z.string().optional(),
+  FETCH_TIMEOUT_MS: milliseconds(60_000).refine((value) => value <= 60_000, 'must fit into an attempt'),
   CRASH_AT: z.enum(CRASH_POINTS).optional(),
   CRASH_WITH: z.enum(CRASH_SIGNALS).default('SIGKILL'),
   CALL_TIMEOUT_MS: milliseconds(30_000).refine(
@@ -116,6 +129,13 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
     keyEncryptionKeys: env.KEY_ENCRYPTION_KEYS,
     sandboxUrl: env.SANDBOX_URL,
     egressAllow: env.EGRESS_ALLOW,
+    publicOrigin: new URL(env.PUBLIC_ORIGIN ?? `http://${env.HOST}:${env.PORT}`).origin,
+    media: Object.freeze({
+      s3: readS3(env),
+      dir: env.MEDIA_DIR ?? DEV_ONLY_MEDIA_DIR,
+      /** How long the whole of a file that a post names by its address may take. */
+      fetchTimeoutMs: env.FETCH_TIMEOUT_MS,
+    }),
     crash: Object.freeze({ at: env.CRASH_AT, signal: env.CRASH_WITH }),
     pace: Object.freeze({
       callTimeoutMs: env.CALL_TIMEOUT_MS,
@@ -150,6 +170,18 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
 
 export type Config = ReturnType<typeof readConfig>
 
+/** Null when no bucket is named; throws when only half of one is. */
+function readS3(env: z.infer<typeof Environment>) {
+  const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = env
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
+  if (endpoint && bucket && region && accessKeyId && secretAccessKey)
+    return Object.freeze({ endpoint, bucket, region, accessKeyId, secretAccessKey })
+  if (!endpoint && !bucket && !region && !accessKeyId && !secretAccessKey) return null
+  throw new Error(
+    'The configuration is not usable. S3_ENDPOINT, S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set all or none',
+  )
+}
+
 /** How long the delivery of a post waits for what; scaled down in tests. */
 export type Pace = Config['pace']
 
@@ -160,6 +192,8 @@ function refuseInProduction(env: z.infer<typeof Environment>): void {
     env.KEY_ENCRYPTION_KEYS.some(({ id }) => id.startsWith('dev-only')) && 'KEY_ENCRYPTION_KEYS: set keys of your own',
     env.EGRESS_ALLOW.length > 0 && 'EGRESS_ALLOW: would open the inside of your network',
     env.WEBHOOK_TIME_SCALE < 1 && 'WEBHOOK_TIME_SCALE: is for tests only',
+    !env.PUBLIC_ORIGIN && 'PUBLIC_ORIGIN: say where callers reach the api',
+    !env.S3_ENDPOINT && !env.MEDIA_DIR && 'S3_ENDPOINT: name a bucket, or a folder by MEDIA_DIR',
     env.CRASH_AT && 'CRASH_AT: is for tests only',
   ].filter((problem) => typeof problem === 'string')
   if (refused.length > 0) throw new Error(`Not fit for production. ${refused.join('; ')}`)

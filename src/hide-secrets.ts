@@ -3,7 +3,18 @@ const HIDDEN = '[redacted]'
 /** Names under which nothing is shown, whatever it is and however deep; compared without case, `-` and `_`. */
 const SECRET_NAMES = new Set([
   ...['authorization', 'proxyauthorization', 'cookie', 'setcookie', 'headers', 'credentials', 'credential', 'sealed'],
-  ...['key', 'apikey', 'xapikey', 'keys', 'keyencryptionkeys', 'privatekey', 'pepper', 'secret', 'clientsecret'],
+  ...[
+    'key',
+    'apikey',
+    'xapikey',
+    'secretaccesskey',
+    'keys',
+    'keyencryptionkeys',
+    'privatekey',
+    'pepper',
+    'secret',
+    'clientsecret',
+  ],
   ...['password', 'apppassword', 'passphrase', 'token', 'accesstoken', 'refreshtoken', 'idtoken', 'accessjwt'],
   ...['refreshjwt', 'databaseurl', 'body', 'query', 'parameters', 'args'],
 ])

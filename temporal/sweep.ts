@@ -6,19 +6,23 @@ import type { SweepMeter } from '../src/operations/meters.js'
 import { chainAudit } from '../src/audit/chain.js'
 import { dropOldReplies } from '../src/accounts/idempotency.js'
 import { dropPastLimits } from '../src/relay/connections/limits.js'
+import type { BlobStore } from '../src/storage/blob-store.js'
+import { sweepLoose } from '../src/storage/loose-blobs.js'
 import { pokeOverdue } from '../src/relay/deliveries/rearm.js'
 import { dropOldWebhooks, wakeOverdueLanes } from '../src/webhooks/deliveries/wake-overdue.js'
 
 interface SweepOptions {
   database: Database
+  blobs: BlobStore
   sweep: Config['sweep']
   meter: SweepMeter
   log: Log
 }
 
 /** Starts the sweep beside the relay loop: what a crash, an operator or a lost server left behind is poked. It should find nothing. Replies kept
- *  for Idempotency-Keys go after their day, attempts at webhooks after thirty, limits that platforms told of once they have passed; the audit log is chained. */
-export function startSweep({ database, sweep, meter, log }: SweepOptions): { stop(): Promise<void> } {
+ *  for Idempotency-Keys go after their day, attempts at webhooks after thirty, files that nothing refers to, limits that platforms told of once they have
+ *  passed; the audit log is chained. */
+export function startSweep({ database, blobs, sweep, meter, log }: SweepOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const run = async () => {
     while (!stopping.signal.aborted) {
@@ -42,6 +46,7 @@ export function startSweep({ database, sweep, meter, log }: SweepOptions): { sto
         await dropOldWebhooks(database)
         await dropPastLimits(database)
         await chainAudit(database)
+        await sweepLoose({ database, blobs })
       } catch (error) {
         log.warn({ error }, 'sweep.failed')
       }

@@ -14,6 +14,7 @@ import { startOperations } from '../src/operations/operations.js'
 import { runProcess } from '../src/process.js'
 import { CallSlots } from '../src/relay/deliveries/call-slots.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
+import { openStore } from '../src/storage/open-store.js'
 import { createGateway } from '../src/relay/connections/reach-account.js'
 import { BATCH_MS } from '../src/webhooks/deliveries/send-webhooks.js'
 import { createTemporalClient } from './connection.js'
@@ -36,6 +37,7 @@ await runProcess(async () => {
 
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'worker renewals', max: 5 })
   const lanes = connectDatabase({ url: config.databaseUrl, name: 'worker webhooks', max: 10 })
+  const blobs = openStore(config.media)
   const temporal = createTemporalClient(config.temporal)
   const taskQueue = publishQueue(config)
   const commander = {
@@ -58,7 +60,7 @@ await runProcess(async () => {
   })
   const { readiness, metrics } = operations
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
-  const sweep = startSweep({ database, sweep: config.sweep, meter: metrics.sweep, log })
+  const sweep = startSweep({ database, blobs, sweep: config.sweep, meter: metrics.sweep, log })
 
   const connection = await connectWhenUp(config.temporal.address, log)
   // Longer than a call may take, so that an orderly stop never leaves one unknown.
@@ -78,6 +80,8 @@ await runProcess(async () => {
     ...workflowsOf(config),
     activities: createDeliveryActivities({
       ...createGateway({ config, database, renewals, log }),
+      blobs,
+      media: config.media,
       pace: config.pace,
       gates: config.gates,
       slots: new CallSlots(config.gates),

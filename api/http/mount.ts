@@ -9,9 +9,10 @@ import { parseInput } from '../../src/validation.js'
 import type { ApiContext } from '../context.js'
 import { auditOf } from './audit.js'
 import { authenticate, requireFeature, requireScope } from './authenticate.js'
-import { readKeyedRequest, type FreshReply } from './idempotency.js'
+import { readKeyedRequest, type FreshReply, type Reply } from './idempotency.js'
 import { nameRoute } from './observe.js'
 import type { AnyRoute } from './route.js'
+import { storeUpload } from './store-upload.js'
 
 const parseJson = express.json({ limit: '1mb', strict: false })
 
@@ -55,31 +56,68 @@ function handlerOf(context: ApiContext, route: AnyRoute): RequestHandler {
   return async (request, response) => {
     nameRoute(response, route.path)
     const caller = route.scope ? await admit(context, request, response, { ...route, scope: route.scope }) : NOBODY
-    const asked = {
-      context,
-      caller,
-      params: readParams(route, request),
-      query: readQuery(route, request),
-      body: await readBody(route, request, response),
-    }
-    const work = {
-      prepare: async (): Promise<unknown> => route.before?.(asked),
-      run: async (tx: Transaction, before: unknown) => {
-        const result: unknown = await route.handle({ ...asked, tx, before })
-        await auditOf(tx, { route, caller, request, response, params: asked.params, result })
-        return writeReply(route, result)
-      },
-    }
-    const keyed = readKeyedRequest(route, request, caller)
-    const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, route, work)
-    if (route.crashPoint) context.crash(route.crashPoint)
-    if (route.audit) context.relayLoop.nudge()
+    const read = { params: readParams(route, request), query: readQuery(route, request) }
+    const reply = await withBody(context, route, { request, response, caller }, (body) =>
+      answer(context, route, { request, response, asked: { context, caller, ...read, body } }),
+    )
     if (reply.replayed) {
       context.requests.replayed()
       response.set('idempotent-replayed', 'true')
     }
     response.status(reply.status).type('application/json').send(reply.body)
   }
+}
+
+interface Exchange {
+  request: Request
+  response: Response
+}
+
+/** Reads the body; the file of an upload is stored before and released after what is done with it. */
+async function withBody<T>(
+  context: ApiContext,
+  route: AnyRoute,
+  { request, response, caller }: Exchange & { caller: Caller },
+  work: (body: unknown) => Promise<T>,
+): Promise<T> {
+  if (!route.upload) return work(await readBody(route, request, response))
+  const upload = await storeUpload(context, caller, request)
+  try {
+    request.body = upload.asked
+    return await work(parseInput(route.body as z.ZodType, upload.body))
+  } finally {
+    await upload.release()
+  }
+}
+
+interface Asked {
+  context: ApiContext
+  caller: Caller
+  params: Record<string, never>
+  query: unknown
+  body: unknown
+}
+
+/** Does what is asked, once where it has an Idempotency-Key. */
+async function answer(
+  context: ApiContext,
+  route: AnyRoute,
+  { request, response, asked }: Exchange & { asked: Asked },
+): Promise<Reply> {
+  const { caller } = asked
+  const work = {
+    prepare: async (): Promise<unknown> => route.before?.(asked),
+    run: async (tx: Transaction, before: unknown) => {
+      const result: unknown = await route.handle({ ...asked, tx, before })
+      await auditOf(tx, { route, caller, request, response, params: asked.params, result })
+      return writeReply(route, result)
+    },
+  }
+  const keyed = readKeyedRequest(route, request, caller)
+  const reply = keyed ? await context.onlyOnce.answer(keyed, work) : await doOnce(context, route, work)
+  if (route.crashPoint) context.crash(route.crashPoint)
+  if (route.audit) context.relayLoop.nudge()
+  return reply
 }
 
 async function admit(

@@ -57,6 +57,8 @@ interface RouteParts<
   /** Its parameters as strings; anything else in a query is refused. */
   query?: Q
   body?: B
+  /** Its body is a form (multipart/form-data) whose file is stored before the transaction; `body` gets the fields and the stored file. */
+  upload?: true
   /** Also for a key whose plan has no API access. */
   anyPlan?: true
   /** The status of success and the shape of its `data`; of its `meta` where there is something to say. */

@@ -4,6 +4,7 @@ import * as connections from './connections.js'
 import * as deliveries from './deliveries.js'
 import * as keys from './keys.js'
 import * as plans from './plans.js'
+import * as media from './media.js'
 import * as platforms from './platforms.js'
 import * as posts from './posts.js'
 import * as webhooks from './webhooks.js'
@@ -43,5 +44,9 @@ export const relayRoutes: readonly AnyRoute[] = [
   webhooks.listWebhookDeliveries,
   webhooks.replayWebhookDelivery,
   webhooks.recoverWebhook,
+  media.uploadMedia,
+  media.listMedia,
+  media.readMedia,
+  media.deleteMedia,
   audit.listAudit,
 ]

@@ -22,6 +22,16 @@ const Publish = z.strictObject({
   title: z.string().nullable().default(null),
   link: z.string().nullable().default(null),
   tags: z.array(z.string()).default([]),
+  media: z
+    .array(
+      z.strictObject({
+        id: z.string().nullable(),
+        sha256: z.string().nullable(),
+        kind: z.string(),
+        alt: z.string().nullable(),
+      }),
+    )
+    .default([]),
   reply_to: z.string().nullable().default(null),
   client_key: z.string().min(1).max(100),
 })

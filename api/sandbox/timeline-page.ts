@@ -19,17 +19,22 @@ const STYLE = `
   li h2 { font-size: 1.05rem; margin: 0 0 .25rem; overflow-wrap: anywhere }
   li a { display: block; color: inherit; overflow-wrap: anywhere; margin-top: .25rem }
   li a.reply { color: var(--quiet); font-size: .875rem; margin: 0 0 .35rem; text-decoration: none }
+  li p.media { border: 1px dashed var(--line); border-radius: .5rem; padding: .35rem .6rem; margin-top: .35rem; font-size: .875rem }
   li p.tags { color: var(--quiet) }
   time { display: block; font-variant-numeric: tabular-nums }
   .empty { text-align: center; color: var(--quiet); padding: 3rem 1rem }`
 
-function renderPost({ post_id, text, title, link, tags, reply_to, received_at }: SandboxPost): string {
+function renderPost({ post_id, text, title, link, tags, media, reply_to, received_at }: SandboxPost): string {
   const instant = received_at.toISOString()
   const shown = `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`
   const lines = [
     reply_to && `<a class="reply" href="#${escape(reply_to)}">in reply to an earlier post</a>`,
     title && `<h2 dir="auto">${escape(title)}</h2>`,
     text && `<p dir="auto">${escape(text)}</p>`,
+    ...media.map(
+      ({ kind, alt }) =>
+        `<p class="media" dir="auto"><b>${escape(kind)}</b> ${escape(alt ?? 'without a description')}</p>`,
+    ),
     link && `<a href="${escape(link)}" rel="nofollow noreferrer">${escape(link)}</a>`,
     tags.length > 0 && `<p class="tags" dir="auto">${escape(tags.map((tag) => `#${tag}`).join(' '))}</p>`,
     `<time datetime="${instant}">${shown}</time>`,

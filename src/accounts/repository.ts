@@ -32,6 +32,14 @@ export async function createOrganisation(
   return id
 }
 
+/** What an organisation may use; throws for one that is none. */
+export async function readLimits(sql: Sql, organisationId: string): Promise<Limits> {
+  const [row] = await sql<{ plan: PlanCode; limits_override: Partial<Limits> }[]>`
+    select plan, limits_override from organisations where id = ${organisationId}`
+  if (!row) throw new Error(`There is no organisation ${organisationId}`)
+  return limitsOf(row.plan, row.limits_override)
+}
+
 /** Makes a key of the organisation. `key` is its text: shown once, only its salted hash is kept. */
 export async function createKey(
   sql: Sql,

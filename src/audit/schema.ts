@@ -21,6 +21,8 @@ export const AuditAction = z.enum([
   'webhook.replayed',
   'webhook.recovered',
   'webhook.disabled',
+  'media.created',
+  'media.deleted',
   'platform.paused',
   'platform.resumed',
   'keys.rotated',

@@ -31,10 +31,10 @@ export interface Target {
 
 /** What of a target can be judged without asking anybody. Throws EgressRefusal for another scheme or port than https's, a literal address that is
  *  not public, and a name that only means something inside a network. */
-export function requirePublicName({ protocol, hostname, port }: Target): void {
+export function requirePublicName({ protocol, hostname, port }: Target, { plainHttp = false } = {}): void {
+  const secure = protocol === 'https:' && PORTS.has(port)
   const refused =
-    protocol !== 'https:' ||
-    !PORTS.has(port) ||
+    !(secure || (plainHttp && protocol === 'http:' && port === 80)) ||
     hostname.endsWith('.') ||
     LOCAL_NAME.test(hostname) ||
     (ipaddr.isValid(hostname) ? !isPublicAddress(hostname) : !hostname.includes('.'))

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Sql } from '../db/client.js'
+import type { Json, Sql } from '../db/client.js'
 
 /** One account of the sandbox; `timeline` is the unguessable part of its page's address. */
 export interface SandboxAccount {
@@ -12,6 +12,14 @@ export interface SandboxAccount {
 /** An account with the token that a request came with, hashed. */
 export type SignedIn = SandboxAccount & { token: Uint8Array }
 
+/** A file as a request names it; `sha256` in hex. */
+export interface SandboxMedia {
+  id: string | null
+  sha256: string | null
+  kind: string
+  alt: string | null
+}
+
 /** What a request to publish says. */
 export interface SandboxRequest {
   clientKey: string
@@ -19,18 +27,19 @@ export interface SandboxRequest {
   title: string | null
   link: string | null
   tags: string[]
+  media: SandboxMedia[]
   /** The id of the post that it replies to. */
   replyTo: string | null
 }
 
 /** One accepted request, as timeline and look-up show it. */
-export interface SandboxPost extends Pick<SandboxRequest, 'text' | 'title' | 'link' | 'tags'> {
+export interface SandboxPost extends Pick<SandboxRequest, 'text' | 'title' | 'link' | 'tags' | 'media'> {
   post_id: string
   reply_to: string | null
   received_at: Date
 }
 
-const shown = (sql: Sql) => sql`post_id, text, title, link, tags, reply_to, received_at`
+const shown = (sql: Sql) => sql`post_id, text, title, link, tags, media, reply_to, received_at`
 
 const hash = (token: string) => createHash('sha256').update(token).digest()
 const unguessable = () => randomBytes(16).toString('hex')
@@ -87,13 +96,13 @@ export async function countRequests(
 export async function appendRequest(
   sql: Sql,
   accountId: string,
-  { clientKey, text, title, link, tags, replyTo }: SandboxRequest,
+  { clientKey, text, title, link, tags, media, replyTo }: SandboxRequest,
   outcome: string,
 ): Promise<string | null> {
   const postId = outcome === 'accepted' ? unguessable() : null
   await sql`
-    insert into sandbox_requests (account_id, client_key, text, title, link, tags, reply_to, outcome, post_id)
-    values (${accountId}, ${clientKey}, ${text}, ${title}, ${link}, ${tags}, ${replyTo}, ${outcome}, ${postId})`
+    insert into sandbox_requests (account_id, client_key, text, title, link, tags, media, reply_to, outcome, post_id)
+    values (${accountId}, ${clientKey}, ${text}, ${title}, ${link}, ${tags}, ${sql.json(media as unknown as Json)}, ${replyTo}, ${outcome}, ${postId})`
   return postId
 }
 

@@ -1,46 +1,167 @@
+import { lookup, type LookupAddress } from 'node:dns'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { request } from 'undici'
+import { connect, type AddressInfo, type LookupFunction } from 'node:net'
+import { request, type buildConnector, type Dispatcher } from 'undici'
+import { openFile } from '../../src/egress/open-file.js'
 import { isPublicAddress, requirePublicName } from '../../src/egress/address.js'
 import { createEgressClient } from '../../src/egress/egress.js'
 
 let victim: Server
 let port: number
 let reached = 0
+/** Every byte that came to the victim. */
+let received = ''
 
 beforeAll(async () => {
-  victim = createServer((_request, response) => void response.end('reached')).on('connection', () => void reached++)
+  victim = createServer((_request, response) => void response.end('reached')).on('connection', (socket) => {
+    reached++
+    socket.on('data', (bytes) => (received += bytes.toString('latin1')))
+  })
   await new Promise<void>((resolve) => victim.listen(0, '::', resolve))
   port = (victim.address() as AddressInfo).port
 })
 afterAll(() => victim.close())
 
-const call = (url: string, allow: string[] = []) =>
-  request(url, { dispatcher: createEgressClient({ allow }) }).then(
+const codeOf = (url: string, dispatcher: Dispatcher) =>
+  request(url, { dispatcher }).then(
     ({ statusCode }) => statusCode,
     (error: { code?: string }) => error.code,
   )
+const call = (url: string, allow: string[] = []) => codeOf(url, createEgressClient({ allow }))
 
-test.each([
-  '127.0.0.1',
-  '127.1',
-  '2130706433',
-  '0x7f000001',
-  '0177.0.0.1',
-  '0',
-  '0.0.0.0',
-  '[::]',
-  '[::1]',
-  '[::ffff:127.0.0.1]',
-  '[::ffff:7f00:1]',
-  'localhost',
-  '１２７.0.0.1',
-])('a victim on loopback is not reached as %s, by either scheme', async (host) => {
+/** Loopback and reserved ranges as they can be written. */
+const SPELLINGS = [
+  ...['127.0.0.1', '127.1', '127.0.1', '127.127.127.127', '2130706433', '0x7f000001', '0x7f.0.0.1', '0x7f.1'],
+  ...[
+    '0177.0.0.1',
+    '0177.1',
+    '017700000001',
+    '127.0.0.1.',
+    '0',
+    '0.0.0.0',
+    '0x0',
+    '１２７.0.0.1',
+    '①②⑦.0.0.1',
+    '127。0。0。1',
+  ],
+  ...[
+    '[::]',
+    '[::1]',
+    '[0:0:0:0:0:0:0:1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::127.0.0.1]',
+    '[64:ff9b::7f00:1]',
+  ],
+  ...['[2002:7f00:1::]', '[fe80::1]', '[fc00::1]', '[::ffff:a9fe:a9fe]', '169.254.169.254', '0xa9fea9fe', '2852039166'],
+  ...['10.0.0.1', '192.168.0.1', '172.16.0.1', '100.64.0.1', 'localhost', 'localhost.', 'LOCALHOST', 'a.localhost'],
+]
+
+/** A wire that only counts who would have been connected to. */
+function countingWire() {
+  const dialled: unknown[] = []
+  const connector = () => (options: { hostname: string }, callback: buildConnector.Callback) => {
+    dialled.push(options.hostname)
+    callback(new Error('was dialled'), null)
+  }
+  return { dialled, wires: { resolve: lookup, connector: connector as unknown as typeof buildConnector } }
+}
+
+test('the 36 spellings are more than 36, each its own', () => {
+  expect(new Set(SPELLINGS).size).toBe(SPELLINGS.length)
+  expect(SPELLINGS.length).toBeGreaterThanOrEqual(36)
+})
+
+test.each(SPELLINGS)('a victim on loopback is not reached as %s, by any scheme or port', async (host) => {
   reached = 0
-  expect(await call(`http://${host}:${port}/`)).toBe('EGRESS_REFUSED')
-  expect(await call(`https://${host}:${port}/`)).toBe('EGRESS_REFUSED')
-  expect(await call(`https://${host}/`)).toBe('EGRESS_REFUSED')
+  for (const plainHttp of [false, true]) {
+    const { dialled, wires } = countingWire()
+    for (const url of [
+      `http://${host}/`,
+      `http://${host}:${port}/`,
+      `https://${host}/`,
+      `https://${host}:8443/`,
+      `https://${host}:${port}/`,
+    ]) {
+      const code = await codeOf(url, createEgressClient({ allow: [], plainHttp }))
+      expect([url, code]).toEqual([url, 'EGRESS_REFUSED'])
+      expect([url, await codeOf(url, createEgressClient({ allow: [], plainHttp }, wires))]).toEqual([
+        url,
+        'EGRESS_REFUSED',
+      ])
+    }
+    expect(dialled).toEqual([])
+  }
   expect(reached).toBe(0)
+})
+
+describe('a name', () => {
+  const [PUBLIC, LOOPBACK] = [
+    { address: '93.184.216.34', family: 4 },
+    { address: '127.0.0.1', family: 4 },
+  ]
+  /** Answers by turns; whatever is dialled ends at the victim, so that only the checks stand before it. */
+  function victimBehind(...answers: LookupAddress[][]) {
+    let times = 0
+    const connector =
+      ({ lookup }: { lookup?: LookupFunction }) =>
+      (options: { hostname: string }, callback: buildConnector.Callback) => {
+        lookup?.(options.hostname, { all: true }, (error) => {
+          if (error) return callback(error, null)
+          const socket = connect(port, '127.0.0.1', () => callback(null, socket))
+        })
+      }
+    return createEgressClient(
+      { allow: [], plainHttp: true },
+      {
+        resolve: (_hostname, _options, answer) => answer(null, answers[times++ % answers.length] ?? []),
+        connector: connector as unknown as typeof buildConnector,
+      },
+    )
+  }
+
+  test('that is public first and private afterwards is refused the second time, and was never reached the first', async () => {
+    received = ''
+    const client = victimBehind([PUBLIC], [LOOPBACK])
+    // The wire leads elsewhere than it was told to: the check of what was connected to finds it.
+    expect(await codeOf('http://rebinding.example/', client)).toBe('EGRESS_REFUSED')
+    expect(await codeOf('http://rebinding.example/', client)).toBe('EGRESS_REFUSED')
+    expect(received).toBe('')
+  })
+
+  test.each([
+    ['one of its addresses is private', [PUBLIC, LOOPBACK]],
+    ['it has no address', []],
+  ])('is refused when %s, without a connection', async (_why, addresses) => {
+    reached = 0
+    expect(await codeOf('http://mixed.example/', victimBehind(addresses))).toBe('EGRESS_REFUSED')
+    expect(reached).toBe(0)
+  })
+})
+
+describe('a file behind redirects', () => {
+  const hops: Server[] = []
+  afterAll(() => hops.forEach((hop) => hop.close()))
+
+  test.each([
+    ['loopback', () => `http://127.0.0.1:${port}/`],
+    ['the metadata of a cloud', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['a number that is loopback', () => 'https://2130706433/'],
+    ['another port', () => 'https://example.com:22/'],
+  ])('is not fetched from %s', async (_what, target) => {
+    received = ''
+    const hop = createServer((_request, response) => void response.writeHead(307, { location: target() }).end())
+    hops.push(hop)
+    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve))
+    const at = `127.0.0.1:${(hop.address() as AddressInfo).port}`
+    const client = createEgressClient({ allow: [at], plainHttp: true })
+    await expect(openFile(client, `http://${at}/`, AbortSignal.timeout(5_000))).rejects.toMatchObject({
+      name: 'FetchFailure',
+      message: 'is at an address that is not allowed',
+      transient: false,
+    })
+    expect(received).toBe('')
+  })
 })
 
 test('an entry of the allow list opens exactly that host and port', async () => {

@@ -110,13 +110,14 @@ test('a worker that is asked to end while it publishes: the delivery succeeds, o
 })
 
 describe('the http server', () => {
-  const patience = { headersTimeout: 300, requestTimeout: 600, keepAliveTimeout: 65_000 }
+  const patience = { headersTimeout: 300, requestTimeout: 600, uploadTimeout: 1_200, keepAliveTimeout: 65_000 }
   const start = (listener: Parameters<typeof createServer>[1] = () => undefined) =>
     startHttpServer(listener as Parameters<typeof startHttpServer>[0], { host: '127.0.0.1', port: 0, patience })
 
   test.each([
     ['headers', 'GET / HTTP/1.1\r\nhost:'],
     ['a body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhalf'],
+    ['a form', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data\r\ncontent-length: 10\r\n\r\nhalf'],
   ])('gives up a client that never finishes its %s', async (_what, sent) => {
     const server = await start()
     const line = await openLine(server.port)

@@ -1,6 +1,8 @@
 import { RichText } from '@atproto/api'
+import sharp from 'sharp'
 import { startApp, type App, type Tenant } from '../support/app.js'
 import { changeCredentials, readCredentials } from '../support/credentials.js'
+import { anImage } from '../support/files.js'
 import { findLeaks } from '../support/leaks.js'
 import { until } from '../support/until.js'
 import { startPds, type Pds, type PdsAccount } from './pds.js'
@@ -228,4 +230,79 @@ test('app password and session are in no row, log line, history or answer', asyn
   expect(secrets.every((secret) => secret.length > 10)).toBe(true)
   expect(await findLeaks(app, secrets)).toEqual([])
   expect(secrets.some((secret) => JSON.stringify(post).includes(secret))).toBe(false)
+})
+
+describe('images', () => {
+  const upload = async (bytes: Buffer, alt?: string) =>
+    (await tenant.upload(bytes, alt === undefined ? {} : { alt })).body.data.id
+  const embedOf = async (did: string) => {
+    const [post] = await pds.listPosts(did)
+    return post!.record['embed'] as {
+      $type: string
+      external?: { uri: string; title: string }
+      images?: { alt: string; image: { mimeType: string; size: number; ref: { $link: string } }; aspectRatio: object }[]
+    }
+  }
+  const blobOf = async (did: string, cid: string) =>
+    Buffer.from(await (await fetch(`${pds.url}/xrpc/com.atproto.sync.getBlob?did=${did}&cid=${cid}`)).arrayBuffer())
+
+  test('land byte for byte with their descriptions and proportions, a fifth is dropped', async () => {
+    const { did, connectionId } = await anAccount()
+    const files = await Promise.all(
+      (['png', 'jpeg', 'webp', 'png', 'png'] as const).map((format) => anImage({ format, width: 60 })),
+    )
+    const media = await Promise.all(files.map(async (bytes, at) => ({ id: await upload(bytes), alt: `number ${at}` })))
+    const { post, delivery } = await publish(connectionId, 'ignored', { content: { text: 'four', media } })
+    expect([delivery.status, post.warnings]).toMatchObject(['succeeded', [{ code: 'media_dropped' }]])
+    const { $type, images = [] } = await embedOf(did)
+    expect([$type, images.map(({ alt }) => alt)]).toEqual([
+      'app.bsky.embed.images',
+      ['number 0', 'number 1', 'number 2', 'number 3'],
+    ])
+    expect(images[0]).toMatchObject({ aspectRatio: { width: 60, height: 30 }, image: { mimeType: 'image/png' } })
+    const landed = await Promise.all(images.map(({ image }) => blobOf(did, image.ref.$link)))
+    expect(landed.map((bytes, at) => bytes.equals(files[at]!))).toEqual([true, true, true, true])
+  })
+
+  test('that are too large, or a GIF, are made to fit, with a warning; strict refuses them', async () => {
+    const { did, connectionId } = await anAccount()
+    const large = await upload(await anImage({ width: 1_500, height: 1_000, noise: true }))
+    const gif = await upload(await anImage({ format: 'gif' }))
+    const content = { text: 'fitted', media: [{ id: large }, { id: gif }] }
+    const strict = await tenant.call('POST', '/v1/posts', {
+      content,
+      connection_ids: [connectionId],
+      validation: 'strict',
+    })
+    expect(strict.status).toBe(422)
+    const { post, delivery } = await publish(connectionId, 'ignored', { content })
+    expect([delivery.status, post.warnings.map(({ code, path }) => `${code} ${path}`)]).toEqual([
+      'succeeded',
+      ['media_converted content.media.0', 'media_converted content.media.1'],
+    ])
+    const { images = [] } = await embedOf(did)
+    expect(images.map(({ image }) => image.mimeType)).toEqual(['image/jpeg', 'image/webp'])
+    expect(images[0]!.image.size).toBeLessThanOrEqual(1_000_000)
+  })
+
+  test('say nothing of where they were taken', async () => {
+    const { did, connectionId } = await anAccount()
+    const photograph = await sharp(await anImage({ format: 'jpeg' }))
+      .withExif({ IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '52/1 31/1 0/1' } })
+      .toBuffer()
+    const media = [{ id: await upload(photograph, 'from the asset') }]
+    expect((await publish(connectionId, 'ignored', { content: { media } })).delivery.status).toBe('succeeded')
+    const { images = [] } = await embedOf(did)
+    expect(images[0]!.alt).toBe('from the asset')
+    expect((await sharp(await blobOf(did, images[0]!.image.ref.$link)).metadata()).exif).toBeUndefined()
+  })
+
+  test('there are none: the first link of the text gets a card', async () => {
+    const { did, connectionId } = await anAccount()
+    await publish(connectionId, 'read https://example.com/a/b?c=d and https://other.example')
+    expect(await embedOf(did)).toEqual({
+      $type: 'app.bsky.embed.external',
+      external: { uri: 'https://example.com/a/b?c=d', title: 'example.com/a/b', description: '' },
+    })
+  })
 })

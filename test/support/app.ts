@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createKey, createOrganisation } from '../../src/accounts/repository.js'
 import type { Limits, PlanCode } from '../../src/accounts/plans.js'
 import { SCOPES, type Scope } from '../../src/accounts/schema.js'
@@ -5,6 +9,7 @@ import { DEV_ONLY_PEPPER } from '../../src/config.js'
 import type { CrashPoint } from '../../src/crash-points.js'
 import type { Database } from '../../src/db/client.js'
 import type { Attempt, Delivery } from '../../src/relay/deliveries/schema.js'
+import type { Media } from '../../src/relay/media/schema.js'
 import type { Post } from '../../src/relay/posts/schema.js'
 import type { NodeProcess } from '../../tools/stack/node-process.js'
 import { freePort } from '../../tools/stack/ports.js'
@@ -41,6 +46,12 @@ export interface Answer<T = unknown> {
   body: { data: T; meta: unknown; error: { code: string; message: string; details: Record<string, unknown> } }
 }
 
+interface UploadOptions {
+  filename?: string
+  alt?: string
+  headers?: Record<string, string>
+}
+
 /** One organisation with a key of it, able to call the API. */
 export class Tenant {
   constructor(
@@ -52,6 +63,16 @@ export class Tenant {
 
   call<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer<T>> {
     return this.app.call<T>(method, path, body, { authorization: `Bearer ${this.key}`, ...headers })
+  }
+
+  upload<T = Media>(
+    bytes: Uint8Array,
+    { filename = 'file', alt, headers = {} }: UploadOptions = {},
+  ): Promise<Answer<T>> {
+    const form = new FormData()
+    form.set('file', new File([bytes], filename))
+    if (alt !== undefined) form.set('alt', alt)
+    return this.call<T>('POST', '/v1/media', form, headers)
   }
 
   async connect(name = 'account'): Promise<string> {
@@ -103,6 +124,9 @@ export class App {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
+  /** Where both processes keep files. */
+  readonly mediaDir = join(tmpdir(), `relay-media-${randomBytes(6).toString('hex')}`)
+
   get sql(): Database {
     return this.database.sql
   }
@@ -120,7 +144,7 @@ export class App {
   }
 
   private async start(name: 'api' | 'worker', env: NodeJS.ProcessEnv): Promise<NodeProcess> {
-    const child = await startService(name, { ...this.env, ...env }, (line) => {
+    const child = await startService(name, { MEDIA_DIR: this.mediaDir, ...this.env, ...env }, (line) => {
       this.logs.push(line)
       if (process.env.SHOW_LOGS) process.stderr.write(`${line}\n`)
     })
@@ -136,8 +160,13 @@ export class App {
   ): Promise<Answer<T>> {
     const response = await fetch(`${this.url}${path}`, {
       method,
-      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      headers: {
+        ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && {
+        body: typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body),
+      }),
     })
     const answer = (await response.json()) as Answer<T>['body']
     contract.check(method, path, response.status, answer)
@@ -164,7 +193,7 @@ export class App {
 
   async stop(): Promise<void> {
     await Promise.all(this.children.map((child) => child.stop()))
-    await this.database.drop()
+    await Promise.all([this.database.drop(), rm(this.mediaDir, { recursive: true, force: true })])
   }
 }
 

@@ -99,6 +99,7 @@ async function startParts(starting: Starting): Promise<Pick<Stack, 'facts' | 'op
     TEMPORAL_ADDRESS: temporal.address,
     WORKFLOW_BUNDLE: bundle,
     SANDBOX_URL: process.env.SANDBOX_URL ?? api,
+    MEDIA_DIR: process.env.MEDIA_DIR ?? join(dataDir, 'media'),
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
     PORT: String(port),
     DRAIN_MS: process.env.DRAIN_MS ?? '0',

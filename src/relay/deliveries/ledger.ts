@@ -8,7 +8,8 @@ import { flagConnection } from '../connections/repository.js'
 import { rollUpPost } from '../posts/repository.js'
 import type { Limits, Published } from '../platforms/platform.js'
 import { gatesColumn, type Gates } from './gates.js'
-import type { AttemptState, DeliveryRun, DeliveryStatus } from './schema.js'
+import { postMediaColumn, type PostMedia } from '../media/assets.js'
+import type { AttemptState, DeliveryRun, DeliveryStatus, Warning } from './schema.js'
 
 /** A piece of a delivery that was begun: its client key, and what the platform made of it. */
 export interface Part {
@@ -31,6 +32,9 @@ export interface RunView {
   /** Milliseconds until it may act, by the database's clock; ≤ 0 is due. */
   early_ms: number
   content: Content
+  validation: 'strict' | 'lenient'
+  warnings: Warning[]
+  media: PostMedia[]
   /** Of the post for this platform, and of the target. */
   overrides: (Override | null)[]
   connection: { id: string; status: string; credentials: string | null; limits: Limits }
@@ -54,6 +58,7 @@ export async function readRun(sql: Sql, { deliveryId, generation }: DeliveryRun)
   const [row] = await sql<RunView[]>`
     select d.id, d.organisation_id, d.post_id, d.platform, d.status, d.generation,
            ceil(extract(epoch from greatest(d.due_at, d.next_attempt_at) - now()) * 1000)::float8 as early_ms,
+           p.validation, d.warnings, ${postMediaColumn(sql)} as media,
            p.content, jsonb_build_array(p.overrides -> d.platform, d.overrides) as overrides,
            jsonb_build_object('id', d.connection_id, 'status', coalesce(c.status, 'revoked'), 'credentials', c.credentials,
                               'limits', coalesce(c.limits, '{}')) as connection,

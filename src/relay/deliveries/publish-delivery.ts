@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ErrorCode } from '../../errors.js'
 import { CallFailure, settleCall } from '../platforms/http.js'
 import type { Piece, Published, PublishRequest } from '../platforms/platform.js'
+import { fetchMedia } from '../media/fetch-media.js'
+import { loadImage } from '../media/load-image.js'
+import { findObstacle, noteFetched } from './check-media.js'
 import { waitAtGate, withSlot } from './gates.js'
 import { claimDelivery, markSent, readRun, type RunView } from './ledger.js'
 import type { Reach } from '../connections/reach-account.js'
@@ -33,9 +37,9 @@ export async function publishDelivery(publisher: Publisher, run: DeliveryRun): P
     if (view.status === 'processing') throw new Error(`Delivery ${view.id} is processing without an open attempt`)
     if (view.early_ms >= WAIT_HERE_MS) return { kind: 'wait', waitMs: view.early_ms }
     if (view.early_ms > 0) await sleep(view.early_ms)
-    const step =
-      (await waitAtGate(publisher, run, view)) ??
-      (await withSlot(publisher, view, () => attemptDelivery(publisher, run, view)))
+    const held = (await waitAtGate(publisher, run, view)) ?? (await fetchMedia(publisher, view))
+    if (held === 'fetched') continue
+    const step = held ?? (await withSlot(publisher, view, () => attemptDelivery(publisher, run, view)))
     if (step) return step
   }
 }
@@ -73,6 +77,7 @@ async function closeUnsent(publisher: Publisher, view: RunView, number: number):
 
 /** Claims the next piece, sends it and settles. Null when the claim was lost, the row says to whom; or when the next piece may follow. */
 async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: RunView): Promise<PublishStep | null> {
+  await noteFetched(publisher, view)
   const part = view.parts.filter(({ published }) => published).length
   const newClientKey = publisher.platforms.get(view.platform)?.newClientKey?.() ?? randomUUID()
   const claim = await claimDelivery(publisher.database, run, { number: part, clientKey: newClientKey })
@@ -82,15 +87,15 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
 
   const reach = reachDestination(publisher, view)
   if (!reach) {
-    const failure = { platformMessage: `The connection is ${view.connection.status}.` }
-    const code = 'connection_unavailable'
-    return settleFailed(publisher, view, { number, state: 'not_sent', code, lookUp: null, failure })
+    const message = `The connection is ${view.connection.status}.`
+    return settleUnsent(publisher, view, number, { code: 'connection_unavailable', message })
   }
   if (view.parts[part]?.unprovedMs && !mayRepeat(reach.platform, view, { part })) {
-    const failure = { platformMessage: 'It may have landed, and its key is not kept any more.' }
-    const code = 'publish_indeterminate'
-    return settleFailed(publisher, view, { number, state: 'not_sent', code, lookUp: null, failure })
+    const message = 'It may have landed, and its key is not kept any more.'
+    return settleUnsent(publisher, view, number, { code: 'publish_indeterminate', message })
   }
+  const obstacle = findObstacle(publisher, view)
+  if (obstacle) return settleUnsent(publisher, view, number, obstacle)
   const sending = beginSending(publisher, run, number)
   const answer = await settleCall(() => call(publisher, view, { reach, part, clientKey, sending }), sending.begun)
   publisher.crash('call.answered')
@@ -103,6 +108,16 @@ async function attemptDelivery(publisher: Publisher, run: DeliveryRun, view: Run
     return settleUnknown(publisher, view, { number, part, sentMsAgo: sending.msAgo(), clientKey, failure })
   const state = sending.begun() && failure.certainty === 'refused' ? 'refused' : 'not_sent'
   return settleFailed(publisher, view, { number, state, code: failure.code, lookUp: null, failure })
+}
+
+/** Ends an attempt before its bytes for a reason of our own. */
+function settleUnsent(
+  publisher: Publisher,
+  view: RunView,
+  number: number,
+  { code, message: platformMessage }: { code: ErrorCode; message: string },
+): Promise<PublishStep> {
+  return settleFailed(publisher, view, { number, state: 'not_sent', code, lookUp: null, failure: { platformMessage } })
 }
 
 interface Call {
@@ -123,7 +138,8 @@ async function call(
   if (!piece) throw new Error(`Delivery ${view.id} has no piece ${part}`)
   const http = reach.http(sending.commit)
   const projection = { ...piece, settings }
-  const prepared = (await platform.prepare?.(projection, http)) ?? null
+  const prepared =
+    (await platform.prepare?.(projection, http, (item) => loadImage(publisher.blobs, platform, item))) ?? null
   return platform.publish({ ...projection, clientKey, prepared, credentials, replyTo: replyTo(piece, view) }, http)
 }
 

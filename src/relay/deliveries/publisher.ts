@@ -2,9 +2,11 @@ import type { Config, Pace } from '../../config.js'
 import type { Crash } from '../../crash-points.js'
 import type { ErrorCode } from '../../errors.js'
 import type { Log } from '../../log.js'
+import type { BlobStore } from '../../storage/blob-store.js'
 import type { AttemptMeter } from '../../operations/meters.js'
 import { reachAccount, type Gateway, type Reach } from '../connections/reach-account.js'
 import { withLimits } from '../platforms/platform.js'
+import { toAssets } from '../media/assets.js'
 import { resolveContent } from '../posts/content.js'
 import { project, type Projected } from '../posts/projection.js'
 import type { CallSlots } from './call-slots.js'
@@ -12,6 +14,8 @@ import type { RunView } from './ledger.js'
 
 /** What publishing needs of its process. */
 export interface Publisher extends Gateway {
+  blobs: BlobStore
+  media: Pick<Config['media'], 'fetchTimeoutMs'>
   pace: Pace
   gates: Config['gates']
   slots: CallSlots
@@ -46,8 +50,8 @@ export function reachDestination(publisher: Publisher, view: RunView, { lookUp =
 
 /** What the delivery's destination gets of its post; throws where the platform is not offered here, which `reachDestination` tells first. */
 export function projectRun({ platforms }: Publisher, view: RunView): Projected {
-  const { platform: id, content, overrides, connection } = view
+  const { platform: id, content, overrides, connection, media } = view
   const platform = platforms.get(id)
   if (!platform) throw new Error(`The platform ${id} is not offered here`)
-  return project(withLimits(platform, connection.limits), resolveContent(content, overrides))
+  return project(withLimits(platform, connection.limits), resolveContent(content, overrides), toAssets(media))
 }

@@ -1,8 +1,9 @@
-import { RichText } from '@atproto/api'
 import { TID } from '@atproto/common-web'
 import { z } from 'zod'
 import { countGraphemes } from 'unicode-segmenter/grapheme'
 import { plainText } from '../../validation.js'
+import { embedImages, embedLink } from './bluesky-embed.js'
+import { findFacets } from './bluesky-facets.js'
 import { CallFailure, type PlatformHttp } from './http.js'
 import type { Account, Json, Platform, Published } from './platform.js'
 
@@ -19,12 +20,19 @@ const Session = z.object({
 const Who = Session.pick({ handle: true, active: true })
 const Tokens = Session.pick({ accessJwt: true, refreshJwt: true })
 const Created = z.object({ uri: z.string(), cid: z.string() })
-const Identity = z.object({ did: z.string() })
 const Fields = z.strictObject({
   service: z.url({ protocol: /^https?$/, error: 'must be the http(s) address of a server' }).default(DEFAULT_SERVICE),
   identifier: plainText({ max: 2_048 }),
   app_password: plainText({ max: 1_024 }),
 })
+
+/** Servers of older versions refuse more than a million bytes. */
+const IMAGES = {
+  max: 4,
+  kinds: ['image'],
+  maxBytes: 1_000_000,
+  types: ['image/jpeg', 'image/png', 'image/webp'],
+} as const
 
 const Settings = z.strictObject({
   /** Shown to whoever filters by language (BCP 47). */
@@ -41,7 +49,7 @@ export const bluesky: Platform = {
   status: 'open',
   category: 'decentralised',
   auth: { kind: 'app_password', fields: Fields, blame: { credentials: 'app_password', address: 'service' } },
-  accepts: { text: { max: 300, unit: 'graphemes', maxBytes: 3_000 }, threads: true, firstComment: true },
+  accepts: { text: { max: 300, unit: 'graphemes', maxBytes: 3_000 }, threads: true, firstComment: true, media: IMAGES },
   settings: Settings,
   count: countGraphemes,
   landed: 'A',
@@ -103,16 +111,15 @@ export const bluesky: Platform = {
 
   newClientKey: () => TID.nextStr(),
 
-  // Who is mentioned by handle must be named by DID.
-  async prepare({ text }, http) {
-    const richText = new RichText({ text })
-    richText.detectFacetsWithoutResolution()
-    const facets = await Promise.all((richText.facets ?? []).map((facet) => resolveMentions(facet as Facet, http)))
-    return facets.filter((facet) => facet.features.length > 0) as unknown as Json
+  async prepare({ text, media }, http, loadImage) {
+    const facets = await findFacets(text, http)
+    const embed = (await embedImages(media, http, loadImage)) ?? embedLink(facets)
+    return { facets: facets as unknown as Json, embed }
   },
 
-  async publish({ text, clientKey, prepared: facets, credentials, settings, replyTo }, http) {
+  async publish({ text, clientKey, prepared, credentials, settings, replyTo }, http) {
     const { did = '' } = credentials
+    const { facets, embed } = prepared as { facets: Json; embed: Json }
     const { cid } = await http.publish('/xrpc/com.atproto.repo.createRecord', Created, {
       json: {
         repo: did,
@@ -123,6 +130,7 @@ export const bluesky: Platform = {
           $type: COLLECTION,
           text,
           facets,
+          ...(embed && { embed }),
           ...settings,
           ...(replyTo && { reply: { root: strongRef(replyTo.root), parent: strongRef(replyTo.parent) } }),
           createdAt: new Date(TID.fromStr(clientKey).timestamp() / 1000).toISOString(),
@@ -140,11 +148,6 @@ export const bluesky: Platform = {
     })
     return record ? { result: 'landed', ...published(did, clientKey, record.cid) } : { result: 'absent' }
   },
-}
-
-interface Facet {
-  index: { byteStart: number; byteEnd: number }
-  features: { $type?: string; did?: string }[]
 }
 
 /** A deactivated account still signs in, and takes no posts. */
@@ -168,20 +171,6 @@ function signIn(
     json: { identifier, password },
     headers: { authorization: '' },
   })
-}
-
-async function resolveMentions(facet: Facet, http: PlatformHttp): Promise<Facet> {
-  const features = await Promise.all(
-    facet.features.map(async (feature) => {
-      if (!feature.did) return feature
-      const found = await http.find('GET', '/xrpc/com.atproto.identity.resolveHandle', Identity, {
-        query: { handle: feature.did },
-        absent: [{ status: 400 }], // nobody of that name: plain text
-      })
-      return found ? { ...feature, did: found.did } : null
-    }),
-  )
-  return { ...facet, features: features.filter((feature) => feature !== null) }
 }
 
 function shown(handle: string): Pick<Account, 'handle' | 'displayName' | 'avatarUrl'> {

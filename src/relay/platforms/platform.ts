@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import type { Asset } from '../media/assets.js'
+import type { MediaKind } from '../media/schema.js'
 import type { ErrorCode } from '../../errors.js'
 import type { PlatformHttp } from './http.js'
 
@@ -46,6 +48,8 @@ export interface Accepts {
   /** A link, and tags, in fields of their own. */
   link?: true
   tags?: { max: number }
+  /** Per piece: how many, of which kinds, how large each; `types` where not every type of a kind is taken; how long a description may be, in code points. */
+  media?: { max: number; kinds: readonly MediaKind[]; maxBytes: number; types?: readonly string[]; altMax?: number }
   /** Further posts as replies to the one before. */
   threads?: true
   /** A comment under the post. */
@@ -60,6 +64,30 @@ export interface Piece {
   title: string | null
   link: string | null
   tags: string[]
+  media: MediaItem[]
+}
+
+/** One of a piece's media that its platform takes. */
+export interface MediaItem {
+  /** Its place in the content. */
+  index: number
+  id: string | null
+  url: string | null
+  /** Of an address that was not fetched yet: assumed. */
+  kind: MediaKind
+  contentType: string
+  alt: string | null
+  asset: Asset | null
+  /** An image that is not taken as it is, and so made to fit before it is sent. */
+  convert: boolean
+}
+
+/** An image as it is to be sent. */
+export interface LoadedImage {
+  bytes: Uint8Array
+  contentType: string
+  width: number
+  height: number
 }
 
 /** A piece with the settings of its target. */
@@ -137,7 +165,12 @@ export interface Platform {
   /** A key of the form the platform wants; a UUIDv4 where there is none. */
   newClientKey?(): string
   /** Uploads and containers: repeatable, publishes nothing. */
-  prepare?(projection: Projection, http: PlatformHttp): Promise<Json>
+  prepare?(
+    projection: Projection,
+    http: PlatformHttp,
+    /** The bytes of an image, within what `accepts.media` allows. */
+    loadImage: (item: MediaItem) => Promise<LoadedImage>,
+  ): Promise<Json>
   /** Makes exactly one `http.publish` call. */
   publish(request: PublishRequest, http: PlatformHttp): Promise<Published>
   lookUp?(marker: { clientKey: string; credentials: Credentials }, http: PlatformHttp): Promise<LookUp>

@@ -46,7 +46,9 @@ export function presentPlatform(
     limits: {
       text: { max, unit },
       title: accepts.title ? { max: accepts.title.max } : null,
-      media: { max: 0, kinds: [], max_bytes: 0 },
+      media: accepts.media
+        ? { max: accepts.media.max, kinds: [...accepts.media.kinds], max_bytes: accepts.media.maxBytes }
+        : { max: 0, kinds: [], max_bytes: 0 },
     },
     features: featuresOf(accepts),
     reason: null,
@@ -54,7 +56,7 @@ export function presentPlatform(
   }
 }
 
-function featuresOf({ title, link, tags, threads, firstComment }: Accepts): string[] {
-  const has = { title, link, tags, threads, first_comment: firstComment }
+function featuresOf({ title, link, tags, media, threads, firstComment }: Accepts): string[] {
+  const has = { title, link, tags, media, alt_text: media, threads, first_comment: firstComment }
   return Object.entries(has).flatMap(([feature, there]) => (there ? [feature] : []))
 }

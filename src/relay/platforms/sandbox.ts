@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../../errors.js'
 import { plainText } from '../../validation.js'
-import type { Platform } from './platform.js'
+import type { MediaItem, Platform } from './platform.js'
 
 const AccountAnswer = z.object({ id: z.string(), name: z.string(), token: z.string() })
 const Token = z.object({ token: z.string() })
@@ -28,6 +28,7 @@ export function sandbox(origin: string): Platform {
       title: { max: 500, unit: 'characters' },
       link: true,
       tags: { max: 30 },
+      media: { max: 20, kinds: ['image', 'video', 'audio'], maxBytes: 5_000_000_000 },
       threads: true,
       firstComment: true,
     },
@@ -59,9 +60,17 @@ export function sandbox(origin: string): Platform {
 
     newClientKey: () => randomBytes(12).toString('hex'),
 
-    async publish({ text, title, link, tags, clientKey, replyTo }, http) {
+    async publish({ text, title, link, tags, media, clientKey, replyTo }, http) {
       const { id, url } = await http.publish('/sandbox/api/posts', Accepted, {
-        json: { text, title, link, tags, client_key: clientKey, reply_to: replyTo?.parent.remoteId ?? null },
+        json: {
+          text,
+          title,
+          link,
+          tags,
+          media: media.map(shownMedia),
+          client_key: clientKey,
+          reply_to: replyTo?.parent.remoteId ?? null,
+        },
       })
       return { remoteId: id, remoteUrl: url }
     },
@@ -73,4 +82,9 @@ export function sandbox(origin: string): Platform {
       return post ? { result: 'landed', remoteId: post.id, remoteUrl: post.url } : { result: 'absent' }
     },
   }
+}
+
+/** The sandbox keeps no files: it notes which it would have got. */
+function shownMedia({ asset, kind, alt }: MediaItem) {
+  return { id: asset?.id ?? null, sha256: asset?.sha256 ?? null, kind, alt }
 }

@@ -5,11 +5,12 @@ import { invalid } from '../../errors.js'
 import { newId } from '../../ids.js'
 import { enqueueDeliveries } from '../../outbox/outbox.js'
 import { recordPostEvent } from '../events/repository.js'
+import { insertPostMedia, requireAssets } from '../media/assets.js'
 import type { Platforms } from '../platforms/index.js'
-import { hasSubstance } from './content.js'
+import { hasSubstance, refsOf } from './content.js'
 import { requireSchedule } from './due-time.js'
 import { guardDuplicates } from './duplicate-guard.js'
-import { projectTargets, refusalsOf, type ProjectedTarget } from './project-targets.js'
+import { projectTargets, refusalsOf, unverifiedWarnings, type ProjectedTarget } from './project-targets.js'
 import type { Obstacle } from './projection.js'
 import { addWarnings, insertPost, requirePost, tellRefusals, type NewDelivery } from './repository.js'
 import type { AcceptedPost, CreatePost } from './schema.js'
@@ -24,11 +25,17 @@ export async function createPost(
   body: CreatePost,
 ): Promise<AcceptedPost> {
   const { organisationId } = caller
-  const [{ notice, ...time }, { targets, warnings }] = await together([
+  const refs = refsOf([
+    body.content,
+    ...Object.values(body.overrides),
+    ...body.targets.map(({ overrides }) => overrides),
+  ])
+  const [{ notice, ...time }, { targets, warnings }, assets] = await together([
     requireSchedule(tx, body, caller.timezone),
     findTargets(tx, { organisationId, platforms }, body),
+    requireAssets(tx, organisationId, { refs, lock: true }),
   ])
-  const projected = projectTargets(platforms, body, targets)
+  const projected = projectTargets(platforms, { ...body, assets }, targets)
   refuse(body, projected)
 
   const id = newId('post')
@@ -37,6 +44,7 @@ export async function createPost(
   const [repeated] = await together([
     guardDuplicates(tx, { organisationId, postId: id }, projected, body),
     insertPost(tx, caller, { ...body, ...time, id, warnings }, deliveries),
+    insertPostMedia(tx, id, refs),
     recordPostEvent(tx, 'post.created', id),
     !body.draft && enqueueDeliveries(tx, 'start_delivery', idsOf(deliveries, { refused: false })),
     !body.draft && !time.scheduledAt && idsOf(deliveries, { refused: true }).length > 0 && tellRefusals(tx, id),
@@ -59,7 +67,7 @@ function newDelivery(target: ProjectedTarget, { validation }: CreatePost): NewDe
     handle,
     overrides,
     contentHash,
-    warnings: [...warnings, ...adaptations],
+    warnings: [...warnings, ...adaptations, ...unverifiedWarnings(target)],
     refusal,
   }
 }
@@ -77,7 +85,8 @@ function refuse(body: CreatePost, targets: ProjectedTarget[]): void {
       ],
       'no_target',
     )
-  if (!draft && !hasSubstance(content)) throw invalid([{ path: 'content', message: 'needs a text, a title or a link' }])
+  if (!draft && !hasSubstance(content))
+    throw invalid([{ path: 'content', message: 'needs a text, a title, a link or media' }])
   const refused = targets
     .map((target) => ({ target, refusals: refusalsOf(target, validation) }))
     .filter(({ refusals }) => refusals.length > 0)

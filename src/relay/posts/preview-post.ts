@@ -1,10 +1,12 @@
 import type { Transaction } from '../../db/client.js'
 import { findRecentlyAimed } from '../deliveries/repository.js'
 import type { Warning } from '../deliveries/schema.js'
+import { requireAssets } from '../media/assets.js'
 import type { Platforms } from '../platforms/index.js'
 import type { Piece } from '../platforms/platform.js'
+import { refsOf } from './content.js'
 import { toWarning } from './duplicate-guard.js'
-import { projectTargets, refusalsOf, type ProjectedTarget } from './project-targets.js'
+import { projectTargets, refusalsOf, unverifiedWarnings, type ProjectedTarget } from './project-targets.js'
 import type { Aim, PreviewedPost, PreviewedTarget } from './schema.js'
 import { findTargets } from './targets.js'
 
@@ -16,7 +18,9 @@ export async function previewPost(
   aim: Aim,
 ): Promise<PreviewedPost> {
   const { targets, warnings } = await findTargets(tx, { organisationId, platforms }, aim)
-  const projected = projectTargets(platforms, aim, targets)
+  const refs = refsOf([aim.content, ...Object.values(aim.overrides), ...aim.targets.map(({ overrides }) => overrides)])
+  const assets = await requireAssets(tx, organisationId, { refs, lock: false })
+  const projected = projectTargets(platforms, { ...aim, assets }, targets)
   const repeated = (await findRecentlyAimed(tx, { organisationId, postId: null }, projected)).map(toWarning)
   const previewed = projected.map((target) =>
     previewTarget(
@@ -53,14 +57,20 @@ export function previewTarget(target: ProjectedTarget, { validation }: Aim, repe
     ...(post ?? NOTHING),
     parts: ofKind('part').map(shownOf),
     first_comment: comment ? { text: comment.text } : null,
-    media: [],
-    media_not_taken: [],
+    media_not_taken: target.mediaNotTaken,
     length,
-    warnings: [...target.warnings, ...(lenient ? [...adaptations, ...repeated] : [])],
+    warnings: [...target.warnings, ...(lenient ? [...adaptations, ...repeated] : []), ...unverifiedWarnings(target)],
     errors,
-    unverified_media: [],
+    unverified_media: target.unverified.map(({ index, url, contentType }) => ({
+      index,
+      url,
+      assumed_content_type: contentType,
+    })),
   }
 }
 
-const NOTHING = { text: '', title: null, link: null, tags: [] }
-const shownOf = ({ text, title, link, tags }: Piece) => ({ text, title, link, tags })
+const NOTHING = { text: '', title: null, link: null, tags: [], media: [] }
+const shownOf = ({ text, title, link, tags, media }: Piece) => ({
+  ...{ text, title, link, tags },
+  media: media.map(({ index, id, url, kind, alt }) => ({ index, id, url, kind, alt })),
+})

@@ -1,11 +1,20 @@
 import type { Piece, Platform } from '../platforms/platform.js'
 import { hasSubstance, type Content, type ResolvedContent } from './content.js'
 import { composeText } from './compose-text.js'
-import { findExcess, truncate } from './fit-text.js'
+import { fitTitle } from './fit-title.js'
+import { projectMedia, type NotTaken, type PlacedRef, type Unverified } from './project-media.js'
+import { NO_ASSETS, type Assets } from '../media/assets.js'
 
 /** An adaptation that was made so that a platform can take a content. */
 export interface Adaptation {
-  code: 'text_truncated' | 'parts_joined' | 'title_dropped' | 'link_dropped' | 'tags_dropped'
+  code:
+    | 'text_truncated'
+    | 'parts_joined'
+    | 'title_dropped'
+    | 'link_dropped'
+    | 'tags_dropped'
+    | 'media_dropped'
+    | 'media_converted'
   path: string
   message: string
   limit: number | null
@@ -15,7 +24,7 @@ export interface Adaptation {
 
 /** Why a platform cannot take a content however it is adapted. */
 export interface Obstacle {
-  code: 'validation_failed' | 'unsupported_capability'
+  code: 'validation_failed' | 'unsupported_capability' | 'media_rejected'
   path: string
   message: string
   limit: number | null
@@ -28,14 +37,16 @@ export interface Projected {
   /** Of the first piece's text, as the platform counts. */
   length: { count: number; max: number; unit: string }
   settings: Record<string, unknown>
+  mediaNotTaken: NotTaken[]
+  unverified: Unverified[]
   adaptations: Adaptation[]
   obstacles: Obstacle[]
 }
 
-type Source = Pick<Content, 'text' | 'title' | 'link' | 'tags'>
+type Source = Pick<Content, 'text' | 'title' | 'link' | 'tags'> & { media?: PlacedRef[] }
 
-/** The one way from a content to what a platform gets. The same content always gives the same result, so what was previewed and checked is what is sent. */
-export function project(platform: Platform, content: ResolvedContent): Projected {
+/** The one way from a content to what a platform gets. The same content and assets always give the same result, so what was previewed and checked is what is sent. */
+export function project(platform: Platform, content: ResolvedContent, assets: Assets = NO_ASSETS): Projected {
   const { max, unit } = platform.accepts.text
   const { settings, obstacles } = readSettings(platform, content.settings)
   const { post, parts, comment, joined } = arrange(platform, content)
@@ -44,13 +55,15 @@ export function project(platform: Platform, content: ResolvedContent): Projected
     ...parts.map((part, at) => ['part', `content.parts.${at}`, part] as [Piece['kind'], string, Source]),
     ...(comment ? [['comment', 'content.first_comment', comment] as [Piece['kind'], string, Source]] : []),
   ]
-  const made = sources.map(([kind, path, source]) => makePiece(platform, kind, { path, source }))
+  const made = sources.map(([kind, path, source]) => makePiece(platform, kind, { path, source, assets }))
   return {
     pieces: made.map(({ piece }) => piece),
     length: { count: platform.count(made[0]?.piece.text ?? ''), max, unit },
     settings,
+    mediaNotTaken: made.flatMap(({ notTaken }) => notTaken),
+    unverified: made.flatMap(({ unverified }) => unverified),
     adaptations: [...joined, ...made.flatMap(({ adaptations }) => adaptations)],
-    obstacles: [...obstacles, ...made.flatMap(({ obstacle }) => obstacle ?? [])],
+    obstacles: [...obstacles, ...made.flatMap(({ obstacles }) => obstacles)],
   }
 }
 
@@ -69,7 +82,9 @@ function readSettings({ settings: schema, name }: Platform, sent: Record<string,
 }
 
 /** What stays a piece of its own on this platform; the rest is joined to the post with blank lines. */
-function arrange({ name, accepts }: Platform, { parts = [], first_comment: comment, ...post }: ResolvedContent) {
+function arrange({ name, accepts }: Platform, { parts: sent = [], first_comment: comment, ...own }: ResolvedContent) {
+  const post = placeMedia(own, 'content')
+  const parts = sent.map((part, at) => placeMedia(part, `content.parts.${at}`))
   const threads = accepts.threads === true
   const comments = accepts.firstComment === true
   const loose = [...(threads ? [] : parts), ...(comments || !comment ? [] : [comment])]
@@ -87,6 +102,10 @@ function arrange({ name, accepts }: Platform, { parts = [], first_comment: comme
     comment: comments && comment ? comment : null,
     joined,
   }
+}
+
+function placeMedia({ media = [], ...rest }: Content, at: string): Source {
+  return { ...rest, media: media.map((ref, index) => ({ ref, index, path: `${at}.media.${index}` })) }
 }
 
 const joining = (path: string, message: string): Adaptation => ({
@@ -108,11 +127,18 @@ function join(first: Source, next: Source): Source {
     ...(text && { text }),
     ...(link && { link }),
     tags: [...new Set([...(first.tags ?? []), ...(next.tags ?? [])])],
+    media: [...(first.media ?? []), ...(next.media ?? [])],
   }
 }
 
-function makePiece(platform: Platform, kind: Piece['kind'], { path, source }: { path: string; source: Source }) {
-  const { accepts, name } = platform
+interface PlacedSource {
+  path: string
+  source: Source
+  assets: Assets
+}
+
+function makePiece(platform: Platform, kind: Piece['kind'], { path, source, assets }: PlacedSource) {
+  const { accepts } = platform
   const { title = null, link = null, tags = [] } = source
   const composed = composeText(platform, {
     text: source.text ?? '',
@@ -120,6 +146,7 @@ function makePiece(platform: Platform, kind: Piece['kind'], { path, source }: { 
     tags: accepts.tags ? [] : tags,
     path,
   })
+  const { media, notTaken, unverified, ...fitted } = projectMedia(platform, source.media ?? [], assets)
   const titled = fitTitle(platform, title, path)
   const piece: Piece = {
     kind,
@@ -127,28 +154,29 @@ function makePiece(platform: Platform, kind: Piece['kind'], { path, source }: { 
     title: titled.title,
     link: accepts.link ? link : null,
     tags: accepts.tags ? tags.slice(0, accepts.tags.max) : [],
+    media,
   }
   const spare = accepts.tags ? tags.length - piece.tags.length : 0
   const adaptations = [
     ...titled.adaptations,
     ...composed.adaptations,
+    ...fitted.adaptations,
     ...(spare > 0 ? [tooManyTags(platform, { path, limit: piece.tags.length, received: tags.length })] : []),
   ]
-  const empty = !hasSubstance({
-    text: piece.text || undefined,
-    title: piece.title ?? undefined,
-    link: piece.link ?? undefined,
-  })
-  const obstacle: Obstacle | null = empty
-    ? {
-        code: 'unsupported_capability',
-        path,
-        message: `${name} can take nothing of what this holds; give it a text`,
-        limit: null,
-        received: null,
-      }
-    : null
-  return { piece, adaptations, obstacle }
+  const obstacles = [
+    ...fitted.obstacles,
+    ...(isEmpty(piece) && fitted.obstacles.length === 0 ? [nothingLeft(platform, path)] : []),
+  ]
+  return { piece, adaptations, obstacles, notTaken, unverified }
+}
+
+function isEmpty({ text, title, link, media }: Piece): boolean {
+  return !hasSubstance({ text: text || undefined, title: title ?? undefined, link: link ?? undefined, media })
+}
+
+function nothingLeft({ name }: Platform, path: string): Obstacle {
+  const message = `${name} can take nothing of what this holds; give it a text`
+  return { code: 'unsupported_capability', path, message, limit: null, received: null }
 }
 
 function tooManyTags(
@@ -157,28 +185,4 @@ function tooManyTags(
 ): Adaptation {
   const message = `${name} takes ${limit} tags at the most; this has ${received}`
   return { code: 'tags_dropped', path: `${path}.tags`, message, limit, received, unit: 'tags' }
-}
-
-/** A title for a platform that has them, shortened where it must be. */
-function fitTitle(
-  platform: Platform,
-  title: string | null,
-  path: string,
-): { title: string | null; adaptations: Adaptation[] } {
-  const { accepts, name } = platform
-  if (title === null) return { title, adaptations: [] }
-  const at = `${path}.title`
-  if (!accepts.title) {
-    const message = `${name} has no titles`
-    return {
-      title: null,
-      adaptations: [{ code: 'title_dropped', path: at, message, limit: null, received: null, unit: null }],
-    }
-  }
-  const { title: limit } = accepts
-  const excess = findExcess(platform, limit, title)
-  if (!excess) return { title, adaptations: [] }
-  const message = `${name} takes titles of ${excess.limit} ${excess.unit} at the most; this has ${excess.received}`
-  const cut = truncate((text) => findExcess(platform, limit, text) === null, title)
-  return { title: cut, adaptations: [{ code: 'text_truncated', path: at, message, ...excess }] }
 }

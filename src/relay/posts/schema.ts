@@ -3,6 +3,7 @@ import { idPattern } from '../../ids.js'
 import { isTimeZone, ScheduleNotice } from '../../time-zones.js'
 import { plainText } from '../../validation.js'
 import { Delivery, DeliveryStatus, Warning } from '../deliveries/schema.js'
+import { MediaKind } from '../media/schema.js'
 import { Content, Override } from './content.js'
 
 const instant = z.iso.datetime()
@@ -114,6 +115,14 @@ export type CancelledPost = z.infer<typeof CancelledPost>
 
 const number = z.int().nullable()
 
+const TakenMedia = z.strictObject({
+  index: z.int(),
+  id: z.string().nullable(),
+  url: z.string().nullable(),
+  kind: MediaKind,
+  alt: z.string().nullable(),
+})
+
 /** What one target would get of a post, and why it would not (shapes.md 3). */
 export const PreviewedTarget = z
   .strictObject({
@@ -131,17 +140,26 @@ export const PreviewedTarget = z
         title: z.string().nullable(),
         link: z.string().nullable(),
         tags: z.array(z.string()),
+        media: z.array(TakenMedia),
       }),
     ),
     first_comment: z.strictObject({ text: z.string() }).nullable(),
-    media: z.array(z.never()),
-    media_not_taken: z.array(z.never()),
+    media: z.array(TakenMedia),
+    media_not_taken: z.array(
+      z.strictObject({
+        index: z.int(),
+        id: z.string().nullable(),
+        url: z.string().nullable(),
+        code: z.string(),
+        message: z.string(),
+      }),
+    ),
     length: z.strictObject({ count: z.int(), max: z.int(), unit: z.string() }),
     warnings: z.array(Warning),
     errors: z.array(
       z.strictObject({ code: z.string(), path: z.string(), message: z.string(), limit: number, received: number }),
     ),
-    unverified_media: z.array(z.never()),
+    unverified_media: z.array(z.strictObject({ index: z.int(), url: z.string(), assumed_content_type: z.string() })),
   })
   .meta({ id: 'PreviewedTarget' })
 export type PreviewedTarget = z.infer<typeof PreviewedTarget>

@@ -9,6 +9,8 @@ import { startApp, type App, type Tenant } from '../../support/app.js'
 import { Receiver } from '../../support/receiver.js'
 import { until } from '../../support/until.js'
 
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 let app: App
 let receiver: Receiver
 let tenant: Tenant
@@ -52,6 +54,9 @@ test('every action of the API is written down once, with whom, what and which re
   const failed = await tenant.settled(await create('[sandbox:quota_exceeded]', connection))
   await act('delivery.retried', 'POST', `/v1/deliveries/${failed.deliveries[0]!.id}/retry`)
   await act('post.cancelled', 'DELETE', `/v1/posts/${await create('cancelled', connection, { draft: true })}`)
+  const form = new FormData()
+  form.set('file', new File([Buffer.from(PIXEL, 'base64')], 'pixel.png'))
+  await act('media.deleted', 'DELETE', `/v1/media/id/${await act('media.created', 'POST', '/v1/media', form)}`)
   await act('connection.deleted', 'DELETE', `/v1/connections/${connection}`)
 
   const { id: other } = await createKey(app.sql, tenant.organisationId, {

@@ -48,7 +48,7 @@ test('shows each target what it would get, and writes nothing: no row, no call, 
       title: 'T',
       link: null,
       tags: ['a'],
-      parts: [{ text: 'two', title: null, link: null, tags: [] }],
+      parts: [{ text: 'two', title: null, link: null, tags: [], media: [] }],
       first_comment: { text: 'three' },
       media: [],
       media_not_taken: [],
@@ -103,10 +103,10 @@ test('100 posts at random reach the platform exactly as they were previewed', as
   for (const { shown, post } of made) {
     const { deliveries } = await tenant.read(post.id)
     const sent = await app.sql`
-      select r.text, r.title, r.link, r.tags from delivery_parts p join sandbox_requests r on r.post_id = p.remote_id
+      select r.text, r.title, r.link, r.tags, r.media from delivery_parts p join sandbox_requests r on r.post_id = p.remote_id
        where p.delivery_id = ${deliveries[0]!.id} order by p.number`
-    const { text, title, link, tags, parts, first_comment } = shown
-    const comment = first_comment ? [{ ...first_comment, title: null, link: null, tags: [] }] : []
-    expect(sent.map((row) => ({ ...row }))).toEqual([{ text, title, link, tags }, ...parts, ...comment])
+    const { text, title, link, tags, media, parts, first_comment } = shown
+    const comment = first_comment ? [{ ...first_comment, title: null, link: null, tags: [], media: [] }] : []
+    expect(sent.map((row) => ({ ...row }))).toEqual([{ text, title, link, tags, media }, ...parts, ...comment])
   }
 }, 120_000)

@@ -27,7 +27,8 @@ async function sentBytes(platform: Platform, content: Content): Promise<string[]
   const { pieces, settings } = project(platform, resolveContent(content, []))
   for (const piece of pieces) {
     const projection = { ...piece, settings }
-    const prepared: Json = (await platform.prepare?.(projection, http)) ?? null
+    const prepared: Json =
+      (await platform.prepare?.(projection, http, () => Promise.reject(new Error('There are no images')))) ?? null
     const clientKey = platform.newClientKey?.() ?? 'key'
     const request: PublishRequest = { ...projection, clientKey, prepared, credentials: { did: 'did:x' }, replyTo: null }
     await platform.publish(request, http)
@@ -42,6 +43,7 @@ const said = (bytes: string) => {
     title: body['title'] ?? null,
     link: body['link'] ?? null,
     tags: body['tags'] ?? [],
+    media: [],
   }
 }
 
@@ -67,11 +69,11 @@ test('what a preview shows, what strict accepts and what the adapters send are t
         const lenient = preview(platform, content, 'lenient')
         const strict = preview(platform, content, 'strict')
         const sent = (await sentBytes(platform, content)).map(said)
-        const { text, title, link, tags, parts, first_comment } = lenient
+        const { text, title, link, tags, media, parts, first_comment } = lenient
         const shown = [
-          { text, title, link, tags },
+          { text, title, link, tags, media },
           ...parts,
-          ...(first_comment ? [{ ...first_comment, title: null, link: null, tags: [] }] : []),
+          ...(first_comment ? [{ ...first_comment, title: null, link: null, tags: [], media: [] }] : []),
         ]
         expect(sent).toEqual(shown)
 
