@@ -1,4 +1,4 @@
-import { request, type Dispatcher } from 'undici'
+import { FormData, request, type Dispatcher } from 'undici'
 import type { z } from 'zod'
 import type { ErrorCode } from '../../errors.js'
 import type { Refusal } from './platform.js'
@@ -46,6 +46,8 @@ type Absent = { status: number; body?: RegExp }[]
 export interface PlatformHttp {
   get<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
   post<T>(path: string, schema: z.ZodType<T>, options?: CallOptions): Promise<T>
+  /** A form with a file in it (multipart/form-data). */
+  uploadForm<T>(path: string, schema: z.ZodType<T>, form: { file: Blob; fields: Record<string, string> }): Promise<T>
   /** A file as the body, as it is. */
   upload<T>(path: string, schema: z.ZodType<T>, file: { bytes: Uint8Array; contentType: string }): Promise<T>
   /** Like `get` or `post`, and null for an answer that `absent` names. */
@@ -87,13 +89,19 @@ export function createPlatformHttp(binding: Binding): PlatformHttp {
     method: 'GET' | 'POST',
     path: string,
     schema: z.ZodType<T>,
-    options: CallOptions & { guarded?: boolean; bytes?: Uint8Array } = {},
+    options: CallOptions & { guarded?: boolean; file?: Uint8Array | FormData } = {},
   ) => exchange(binding, { method, path, ...options }).then((answer) => readAnswer(answer, schema, binding.refusals))
   return {
     get: (path, schema, options) => call('GET', path, schema, options),
     post: (path, schema, options) => call('POST', path, schema, options),
+    uploadForm: (path, schema, { file, fields }) => {
+      const form = new FormData()
+      for (const [name, value] of Object.entries(fields)) form.set(name, value)
+      form.set('file', file, 'file')
+      return call('POST', path, schema, { file: form })
+    },
     upload: (path, schema, { bytes, contentType }) =>
-      call('POST', path, schema, { bytes, headers: { 'content-type': contentType } }),
+      call('POST', path, schema, { file: bytes, headers: { 'content-type': contentType } }),
     async find(method, path, schema, { absent, ...options }) {
       const answer = await exchange(binding, { method, path, ...options })
       const none = absent.some(({ status, body }) => answer.status === status && (body?.test(answer.text) ?? true))
@@ -120,12 +128,12 @@ interface Answer {
 interface Exchange extends CallOptions {
   method: 'GET' | 'POST'
   path: string
-  bytes?: Uint8Array
+  file?: Uint8Array | FormData
   /** It is the one that publishes. */
   guarded?: boolean
 }
 
-async function exchange(binding: Binding, { method, path, headers, query, json, bytes, guarded = false }: Exchange) {
+async function exchange(binding: Binding, { method, path, headers, query, json, file, guarded = false }: Exchange) {
   const signals = [AbortSignal.timeout(binding.timeoutMs), ...(binding.signal ? [binding.signal] : [])]
   try {
     const response = await request(new URL(path, binding.origin), {
@@ -140,7 +148,7 @@ async function exchange(binding: Binding, { method, path, headers, query, json, 
         ...headers,
       },
       ...(json !== undefined && { body: JSON.stringify(json) }),
-      ...(bytes && { body: bytes }),
+      ...(file && { body: file }),
     })
     // Limits are often those of one address: what a sign-in or a question has left says nothing of publishing.
     const spent = guarded || response.statusCode === 429 ? readSpent(response.statusCode, response.headers) : null

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { countGraphemes } from 'unicode-segmenter/grapheme'
 import { plainText } from '../../validation.js'
-import type { PlatformHttp } from './http.js'
-import type { Account, Platform } from './platform.js'
+import { CallFailure, type PlatformHttp } from './http.js'
+import type { Account, Limits, LoadedImage, MediaItem, Platform } from './platform.js'
 
 const Fields = z.strictObject({
   instance_url: z.url({ protocol: /^https?$/, error: 'must be the http(s) address of a server' }),
@@ -10,9 +11,14 @@ const Fields = z.strictObject({
 })
 
 const Me = z.object({ id: z.string(), acct: plainText({ max: 500 }), display_name: z.string(), avatar: z.string() })
+const limit = z.int().positive()
 const Instance = z.object({
-  configuration: z.object({ statuses: z.object({ max_characters: z.int().positive() }) }),
+  configuration: z.object({
+    statuses: z.object({ max_characters: limit, max_media_attachments: limit.optional() }),
+    media_attachments: z.object({ image_size_limit: limit.optional(), description_limit: limit.optional() }).optional(),
+  }),
 })
+const Attachment = z.object({ id: z.string(), url: z.string().nullable() })
 const Status = z.object({ id: z.string(), url: z.string().nullable(), uri: z.string() })
 
 const Settings = z.strictObject({
@@ -44,7 +50,18 @@ export const mastodon: Platform = {
   status: 'open',
   category: 'decentralised',
   auth: { kind: 'token', fields: Fields, blame: { credentials: 'access_token', address: 'instance_url' } },
-  accepts: { text: { max: 500, unit: 'graphemes' }, threads: true, firstComment: true },
+  accepts: {
+    text: { max: 500, unit: 'graphemes' },
+    media: {
+      max: 4,
+      kinds: ['image'],
+      maxBytes: 16_777_216,
+      types: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
+      altMax: 1_500,
+    },
+    threads: true,
+    firstComment: true,
+  },
   settings: Settings,
   count: mastodonLength,
   landed: 'A',
@@ -81,19 +98,58 @@ export const mastodon: Platform = {
     return shown(await http.get('/api/v1/accounts/verify_credentials', Me), new URL(instance_url).host)
   },
 
-  async publish({ text, clientKey, settings, replyTo }, http) {
+  async prepare({ media }, http, loadImage) {
+    return Promise.all(media.map((item) => uploadImage(item, http, loadImage)))
+  },
+
+  async publish({ text, clientKey, prepared, settings, replyTo }, http) {
+    const media = prepared as string[]
     const status = await http.publish('/api/v1/statuses', Status, {
       headers: { 'idempotency-key': clientKey },
-      json: { status: text, ...settings, ...(replyTo && { in_reply_to_id: replyTo.parent.remoteId }) },
+      json: {
+        status: text,
+        ...settings,
+        ...(media.length > 0 && { media_ids: media }),
+        ...(replyTo && { in_reply_to_id: replyTo.parent.remoteId }),
+      },
     })
     return { remoteId: status.id, remoteUrl: status.url ?? status.uri }
   },
 }
 
 /** A server that does not tell its limits has the usual ones. */
-async function readLimits(http: PlatformHttp, headers: Record<string, string>) {
+async function readLimits(http: PlatformHttp, headers: Record<string, string>): Promise<Limits> {
   const instance = await http.find('GET', '/api/v2/instance', Instance, { headers, absent: [{ status: 404 }] })
-  return instance ? { textMax: instance.configuration.statuses.max_characters } : {}
+  if (!instance) return {}
+  const { statuses, media_attachments: media } = instance.configuration
+  const known = {
+    textMax: statuses.max_characters,
+    mediaMax: statuses.max_media_attachments,
+    imageBytes: media?.image_size_limit,
+    altMax: media?.description_limit,
+  }
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as Limits
+}
+
+const PROCESSING_TRIES = 15
+
+/** An image on the server, once it has processed it; answers its id. Publishes nothing. */
+async function uploadImage(
+  item: MediaItem,
+  http: PlatformHttp,
+  loadImage: (item: MediaItem) => Promise<LoadedImage>,
+): Promise<string> {
+  const { bytes, contentType } = await loadImage(item)
+  const file = new Blob([new Uint8Array(bytes)], { type: contentType })
+  const fields = item.alt ? { description: item.alt } : {}
+  let attachment = await http.uploadForm('/api/v2/media', Attachment, { file, fields })
+  for (let tries = 0; !attachment.url; tries++) {
+    if (tries === PROCESSING_TRIES)
+      throw new CallFailure('The image is not processed yet', { code: 'platform_unavailable', certainty: 'not_sent' })
+    await sleep(1_000)
+    attachment = await http.get(`/api/v1/media/${encodeURIComponent(attachment.id)}`, Attachment)
+  }
+  return attachment.id
 }
 
 function shown(

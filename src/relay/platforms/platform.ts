@@ -23,6 +23,9 @@ export interface Account {
 /** What one server allows, in place of the platform's own. */
 export interface Limits {
   textMax?: number
+  mediaMax?: number
+  imageBytes?: number
+  altMax?: number
 }
 
 /** How a platform refuses: the first row whose status, and body where given, match names the code. */
@@ -117,10 +120,19 @@ export interface PublishRequest extends Projection {
 export type LookUp = ({ result: 'landed' } & Published) | { result: 'absent' } | { result: 'cannot_ask' }
 
 /** The platform as the server of one account has it. */
-export function withLimits(platform: Platform, { textMax }: Limits): Platform {
-  if (textMax === undefined) return platform
+export function withLimits(platform: Platform, { textMax, mediaMax, imageBytes, altMax }: Limits): Platform {
   const { accepts } = platform
-  return { ...platform, accepts: { ...accepts, text: { ...accepts.text, max: textMax } } }
+  const text = { ...accepts.text, max: textMax ?? accepts.text.max }
+  if (!accepts.media) return { ...platform, accepts: { ...accepts, text } }
+  const { max, maxBytes, altMax: usualAlt, ...media } = accepts.media
+  const alt = altMax ?? usualAlt
+  const ofServer = {
+    ...media,
+    max: mediaMax ?? max,
+    maxBytes: imageBytes ?? maxBytes,
+    ...(alt !== undefined && { altMax: alt }),
+  }
+  return { ...platform, accepts: { ...accepts, text, media: ofServer } }
 }
 
 /** Everything that is known about one platform, in one place; nothing outside its file names it. */

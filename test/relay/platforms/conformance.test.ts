@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../src/errors.js'
 import type { PreviewedPost } from '../../../src/relay/posts/schema.js'
 import { startApp, type App, type Tenant } from '../../support/app.js'
+import { anImage } from '../../support/files.js'
 import { startFaultyProxy, type Answer, type FaultyProxy } from '../../support/faulty-proxy.js'
 import { startBluesky } from '../../support/servers/bluesky.js'
 import type { FakeServer } from '../../support/servers/fake-server.js'
@@ -17,6 +18,7 @@ interface Row {
   publish: RegExp
   /** The longest text, one unit of which is this character; null where the server has no limit of its own. */
   longest: { max: number; unit: string } | null
+  takesImages: boolean
   /** Every error body that is documented. */
   refusals: [answer: Answer, code: ErrorCode, connection: 'active' | 'revoked' | 'reauth_required'][]
 }
@@ -35,6 +37,7 @@ const ROWS: Row[] = [
     fields: (url) => ({ instance_url: url, access_token: MASTODON_TOKEN }),
     publish: /^\/api\/v1\/statuses$/,
     longest: { max: 700, unit: '👩‍👩‍👧' },
+    takesImages: true,
     refusals: [
       [json(401, { error: 'The access token was revoked' }), 'auth_revoked', 'revoked'],
       [json(403, { error: 'Your login is currently disabled' }), 'auth_revoked', 'revoked'],
@@ -54,6 +57,7 @@ const ROWS: Row[] = [
     fields: (url) => ({ url: `${url}/hook?for=relay`, secret: WEBHOOK_SECRET }),
     publish: /^\/hook/,
     longest: null,
+    takesImages: false,
     refusals: [
       ...[401, 403, 404, 410].map((status) => [bare(status), 'auth_revoked', 'revoked'] as Row['refusals'][number]),
       ...[400, 422].map((status) => [bare(status), 'content_rejected', 'active'] as Row['refusals'][number]),
@@ -67,6 +71,7 @@ const ROWS: Row[] = [
     fields: (url) => ({ service: url, identifier: 'a.test', app_password: 'x' }),
     publish: /createRecord$/,
     longest: { max: 300, unit: '👍🏽' },
+    takesImages: true,
     refusals: [
       [json(400, { error: 'InvalidRequest', message: 'Invalid record' }), 'content_rejected', 'active'],
       [json(400, { error: 'AccountTakedown', message: 'Account has been taken down' }), 'auth_revoked', 'revoked'],
@@ -119,7 +124,7 @@ const thread = (name: string) => ({
   content: { text: `${name} 1`, parts: [{ text: `${name} 2` }, { text: `${name} 3` }] },
 })
 
-describe.each(ROWS)('$platform', ({ platform, longest, refusals, publish }) => {
+describe.each(ROWS)('$platform', ({ platform, longest, refusals, publish, takesImages }) => {
   if (longest)
     test('takes a text of exactly its limit by its own count; one more is refused, or cut and taken', async () => {
       const rig = await rigOf(platform)
@@ -186,6 +191,17 @@ describe.each(ROWS)('$platform', ({ platform, longest, refusals, publish }) => {
     const { id } = await post(`once: ${what}`, rig.connection)
     expect((await tenant.settled(id, 30_000)).status).toBe('published')
     expect(landed(rig, `once: ${what}`)).toHaveLength(1)
+  })
+
+  test('an image goes with its description where images are taken, and is dropped with a warning where not', async () => {
+    const rig = await rigOf(platform)
+    const image = (await tenant.upload(await anImage())).body.data
+    const content = { text: `pictured on ${platform}`, media: [{ id: image.id, alt: 'A red square' }] }
+    const made = await post('', rig.connection, { content })
+    expect((await tenant.settled(made.id)).status).toBe('published')
+    const warned = made.warnings.map(({ code }) => code)
+    if (takesImages) expect([warned, rig.server.landed.at(-1)!.media]).toEqual([[], ['A red square']])
+    else expect(warned).toEqual(['media_dropped'])
   })
 
   test('a thread hangs together, and a part whose line is cut is not repeated', async () => {

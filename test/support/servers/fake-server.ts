@@ -15,6 +15,8 @@ export interface Landed {
   id: string
   text: string
   replyTo: string | null
+  /** The descriptions of its media. */
+  media?: (string | null)[]
 }
 
 export interface FakeServer {
