@@ -123,7 +123,7 @@ test('deliveries that nobody carries out are overdue, and the sweep counts its p
     await tenant.post('nobody home', [await tenant.connect()])
     const poked = async () => valueOf(await scrape(idle.api), 'relay_sweep_poked_total') ?? 0
     await until('the sweep poked', async () => (await poked()) >= 1)
-    expect(valueOf(await scrape(idle.api), 'relay_deliveries_overdue')).toBe(1)
+    await until('it is told as overdue', async () => valueOf(await scrape(idle.api), 'relay_deliveries_overdue') === 1)
   } finally {
     await idle.stop()
   }

@@ -66,10 +66,12 @@ export interface LockedDelivery extends Pick<
   started_at: Date | null
   /** How many of its pieces are out. */
   parts_taken: number
+  /** Whether its run waits for something else than its time. */
+  waits: boolean
 }
 
 const locked = (sql: Sql) =>
-  sql`id, post_id, connection_id, platform, status, error_code, due_at, started_at, parts_taken`
+  sql`id, post_id, connection_id, platform, status, error_code, due_at, started_at, parts_taken, waiting_for is not null as waits`
 
 /** The deliveries of a post, locked in id order. */
 export async function lockDeliveries(sql: Sql, organisationId: string, postId: string): Promise<LockedDelivery[]> {

@@ -64,11 +64,11 @@ export async function schedulePost(tx: Transaction, caller: Caller, postId: stri
   const rest = deliveries.filter((delivery) => !begun(delivery))
   const pending = busy.length > 0 ? ofStatus(rest, 'pending') : requirePending(rest)
   const due = time.scheduledAt
-  const earlier = pending.filter(({ due_at }) => due_at === null || due === null || due < due_at)
+  const asleep = pending.filter(({ due_at, waits }) => waits || due_at === null || due === null || due < due_at)
   await makeDue(tx, postId, time)
-  // A draft's runs begin here; one that waits wakes by itself at a later time, and must be woken for an earlier one.
-  if (earlier.length > 0)
-    await enqueueDeliveries(tx, post.status === 'draft' ? 'start_delivery' : 'poke_delivery', idsOf(earlier))
+  // A draft's runs begin here; one that waits for its time wakes by itself for a later one, and must be woken for an earlier one.
+  if (asleep.length > 0)
+    await enqueueDeliveries(tx, post.status === 'draft' ? 'start_delivery' : 'poke_delivery', idsOf(asleep))
   await requireQuota(tx, caller, postId)
   const skipped = busy.map((delivery) => skipOf(delivery, 'is being published'))
   return { ...(await requirePost(tx, caller.organisationId, postId)), schedule_notice: notice, skipped }
