@@ -4,7 +4,9 @@ import type { Pds } from '../test/real/pds.js'
 import { playBluesky, startBluesky } from './demo/bluesky.js'
 import { RelayClient } from './demo/client.js'
 import { Facts } from './demo/facts.js'
+import { startReceiver, type DemoReceiver } from './demo/receiver.js'
 import { playScenes } from './demo/scenes.js'
+import { playImage, playReceiver } from './demo/world.js'
 import { startStack, type DevFacts } from './stack/stack.js'
 
 const dataDir = process.env.DATA_DIR ?? fileURLToPath(new URL('../.data', import.meta.url))
@@ -23,12 +25,21 @@ async function findRunning(): Promise<DevFacts | null> {
   }
 }
 
-async function play(dev: DevFacts, bluesky: Pds | null): Promise<boolean> {
+/** Servers of the outside world that a demo with a stack of its own has started. */
+interface World {
+  bluesky: Pds | null
+  receiver: DemoReceiver
+}
+
+async function play(dev: DevFacts, world: World | null): Promise<boolean> {
   const facts = new Facts()
   const client = new RelayClient(dev.api, dev.relay_api_key)
   const stage = { client, temporalUi: dev.temporal_ui, facts, say }
   await playScenes(stage)
-  if (bluesky) await playBluesky(stage, bluesky)
+  await playImage(stage)
+  if (world) await playReceiver(stage, world.receiver)
+  else say('\nNot shown: webhooks. A demo that starts its own stack is told of events by a server of its own.')
+  if (world?.bluesky) await playBluesky(stage, world.bluesky)
   else
     say(
       '\nNot shown: a real Bluesky server. `npm run test:real` installs one, and a demo that starts its own stack then posts to it too.',
@@ -45,12 +56,15 @@ try {
   } else {
     say('Starting PostgreSQL, Temporal, api and worker …')
     const bluesky = await startBluesky()
-    const env = bluesky ? { EGRESS_ALLOW: new URL(bluesky.url).host } : {}
+    const receiver = await startReceiver()
+    const hosts = [receiver.host, ...(bluesky ? [new URL(bluesky.url).host] : [])]
+    const env = { EGRESS_ALLOW: hosts.join(',') }
     const stack = await startStack({ dataDir, report: say, env })
     try {
-      process.exitCode = (await Promise.race([play(stack.facts, bluesky), stack.exited])) ? 0 : 1
+      process.exitCode = (await Promise.race([play(stack.facts, { bluesky, receiver }), stack.exited])) ? 0 : 1
     } finally {
       await Promise.all([stack.stop(), bluesky?.stop()])
+      receiver.stop()
     }
     say('Everything was stopped. `npm run dev` keeps it running, so that the links above can be opened.')
   }

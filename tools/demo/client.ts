@@ -48,6 +48,17 @@ export class RelayClient {
     return { status: response.status, data: answer.data }
   }
 
+  /** Uploads a file; answers the asset. */
+  async upload(bytes: Uint8Array, name: string): Promise<{ id: string; kind: string; width: number; height: number }> {
+    const form = new FormData()
+    form.set('file', new Blob([new Uint8Array(bytes)]), name)
+    const headers = { authorization: `Bearer ${this.key}` }
+    const response = await fetch(new URL('/v1/media', this.base), { method: 'POST', headers, body: form })
+    const answer = (await response.json()) as { data: { id: string; kind: string; width: number; height: number } }
+    if (!response.ok) throw new Error(`POST /v1/media answered ${response.status}: ${JSON.stringify(answer)}`)
+    return answer.data
+  }
+
   /** The post once every delivery of it is final; throws after `timeoutMs`. */
   async untilSettled(postId: string, timeoutMs = 60_000): Promise<Post> {
     const deadline = Date.now() + timeoutMs

@@ -76,7 +76,8 @@ describe('an action and the claim at the same moment', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { postId, run } = await aDuePost()
       const [claim, answer] = await race(run, () => act('publish', postId))
-      expect(claim).not.toBeNull()
+      // One that waited for the action judges by the moment it began, at which the post was not due yet: its run comes back at once.
+      expect(claim ?? (await claimOf(run))).not.toBeNull()
       expect(['queued', 'publishing', 'no_target', 'invalid_state']).toContain(answer.status)
       expect(await rowOf(run.deliveryId)).toMatchObject({ status: 'processing' })
     }
