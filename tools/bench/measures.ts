@@ -17,6 +17,10 @@ export interface Size {
   withinMs: number
   /** How long before it is due what is due at once is accepted, in milliseconds: time to start all of it. */
   aheadMs: number
+  /** Organisations, and the endpoints of each that answer. */
+  fleet: { organisations: number; alive: number }
+  /** How large the file is that is uploaded, in MB. */
+  uploadMb: number
 }
 
 const ASK_EVERY_MS = 100

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { connectDatabase, type Database } from '../../src/db/client.js'
+import { startBenchReceiver, type BenchReceiver } from './webhooks.js'
 import { startNodeProcess, type NodeProcess } from '../stack/node-process.js'
 import { startStack, type Stack } from '../stack/stack.js'
 
@@ -13,6 +14,7 @@ export interface Stage {
   stack: Stack
   database: Database
   client: Client
+  receiver: BenchReceiver
   bareWorker: NodeProcess
   bareApi: NodeProcess
   stop(): Promise<void>
@@ -34,20 +36,23 @@ export async function openStage(report: (line: string) => void): Promise<Stage> 
   const folder = await mkdtemp(join(tmpdir(), 'relay-bench-'))
   await chmod(folder, 0o711) // as root, PostgreSQL runs under another user, who must get in
   const postgresSettings = ['shared_preload_libraries=pg_stat_statements']
-  const stack = await startStack({ dataDir: folder, report, postgresSettings })
+  const receiver = await startBenchReceiver()
+  const env = { EGRESS_ALLOW: receiver.host }
+  const stack = await startStack({ dataDir: folder, report, postgresSettings, env })
   const { database: url, temporal: address } = stack.parts
   const database = connectDatabase({ url, name: 'bench', max: 5 })
   await database`create extension if not exists pg_stat_statements`
   const connection = await Connection.connect({ address })
-  const env = { DATABASE_URL: url, TEMPORAL_ADDRESS: address, BARE_BUNDLE: await bundleBare(folder) }
+  const bare = { DATABASE_URL: url, TEMPORAL_ADDRESS: address, BARE_BUNDLE: await bundleBare(folder) }
   const [bareWorker, bareApi] = await Promise.all([
-    startNodeProcess({ name: 'bare worker', script: here('bare-worker.ts'), env }),
-    startNodeProcess({ name: 'bare api', script: here('bare-api.ts'), env }),
+    startNodeProcess({ name: 'bare worker', script: here('bare-worker.ts'), env: bare }),
+    startNodeProcess({ name: 'bare api', script: here('bare-api.ts'), env: bare }),
   ])
   return {
-    ...{ stack, database, bareWorker, bareApi, client: new Client({ connection }) },
+    ...{ stack, database, receiver, bareWorker, bareApi, client: new Client({ connection }) },
     async stop() {
       await Promise.all([bareWorker.stop(), bareApi.stop(), connection.close(), database.end({ timeout: 5 })])
+      receiver.stop()
       await stack.stop()
       await rm(folder, { recursive: true, force: true })
     },
