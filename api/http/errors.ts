@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Response } from 'express'
 import { AppError, ERRORS, invalid } from '../../src/errors.js'
 import type { Log } from '../../src/log.js'
 
-/** Codes of a database that is away or going away (PostgreSQL Appendix A classes 08 and 57P, the driver's, and the socket's own). */
+/** Codes of a database or a storage that is away or going away (PostgreSQL Appendix A classes 08 and 57P, the driver's, and the socket's own). */
 const DATABASE_AWAY = /^(08|57P)|^(CONNECTION_|CONNECT_TIMEOUT)|^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND)$/
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
@@ -30,7 +30,7 @@ function toAppError(error: unknown): AppError | null {
   if (statusOf(error) === 400)
     return invalid([{ path: '', message: 'The body cannot be read as it was sent.' }], 'malformed_json')
   if (DATABASE_AWAY.test(codeOf(error)))
-    return new AppError('service_unavailable', 'The service cannot reach its database. Nothing was done; try again.', {
+    return new AppError('service_unavailable', 'The service cannot reach its database or its storage. Nothing was done; try again.', {
       retry_after: 5,
     })
   return null
