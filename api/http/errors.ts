@@ -30,9 +30,13 @@ function toAppError(error: unknown): AppError | null {
   if (statusOf(error) === 400)
     return invalid([{ path: '', message: 'The body cannot be read as it was sent.' }], 'malformed_json')
   if (DATABASE_AWAY.test(codeOf(error)))
-    return new AppError('service_unavailable', 'The service cannot reach its database or its storage. Nothing was done; try again.', {
-      retry_after: 5,
-    })
+    return new AppError(
+      'service_unavailable',
+      'The service cannot reach its database or its storage. Nothing was done; try again.',
+      {
+        retry_after: 5,
+      },
+    )
   return null
 }
 
