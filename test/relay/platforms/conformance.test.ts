@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../src/errors.js'
 import type { PreviewedPost } from '../../../src/relay/posts/schema.js'
 import { startApp, type App, type Tenant } from '../../support/app.js'
-import { anImage } from '../../support/files.js'
+import { anImage, aVideo } from '../../support/files.js'
 import { startFaultyProxy, type Answer, type FaultyProxy } from '../../support/faulty-proxy.js'
 import { startBluesky } from '../../support/servers/bluesky.js'
 import type { FakeServer } from '../../support/servers/fake-server.js'
@@ -19,6 +19,8 @@ interface Row {
   /** The longest text, one unit of which is this character; null where the server has no limit of its own. */
   longest: { max: number; unit: string } | null
   takesImages: boolean
+  /** How it says that a token has lapsed; left out where tokens do not. */
+  lapsed?: Answer
   /** Every error body that is documented. */
   refusals: [answer: Answer, code: ErrorCode, connection: 'active' | 'revoked' | 'reauth_required'][]
 }
@@ -72,6 +74,7 @@ const ROWS: Row[] = [
     publish: /createRecord$/,
     longest: { max: 300, unit: '👍🏽' },
     takesImages: true,
+    lapsed: json(400, { error: 'ExpiredToken', message: 'Token has expired' }),
     refusals: [
       [json(400, { error: 'InvalidRequest', message: 'Invalid record' }), 'content_rejected', 'active'],
       [json(400, { error: 'AccountTakedown', message: 'Account has been taken down' }), 'auth_revoked', 'revoked'],
@@ -124,7 +127,7 @@ const thread = (name: string) => ({
   content: { text: `${name} 1`, parts: [{ text: `${name} 2` }, { text: `${name} 3` }] },
 })
 
-describe.each(ROWS)('$platform', ({ platform, longest, refusals, publish, takesImages }) => {
+describe.each(ROWS)('$platform', ({ platform, longest, refusals, publish, takesImages, lapsed }) => {
   if (longest)
     test('takes a text of exactly its limit by its own count; one more is refused, or cut and taken', async () => {
       const rig = await rigOf(platform)
@@ -203,6 +206,36 @@ describe.each(ROWS)('$platform', ({ platform, longest, refusals, publish, takesI
     if (takesImages) expect([warned, rig.server.landed.at(-1)!.media]).toEqual([[], ['A red square']])
     else expect(warned).toEqual(['media_dropped'])
   })
+
+  if (takesImages)
+    test('takes as many images as it says; one more and a video are dropped with warnings, or refused', async () => {
+      const rig = await rigOf(platform)
+      const { body } = await tenant.call<{ limits: { media: { max: number } } }>('GET', `/v1/platforms/${platform}`)
+      const { max } = body.data.limits.media
+      const images = await Promise.all(Array.from({ length: max + 1 }, async () => tenant.upload(await anImage())))
+      const refs = images.map((image, at) => ({ id: image.body.data.id, alt: `image ${at}` }))
+      const video = { id: (await tenant.upload(aVideo())).body.data.id }
+
+      const content = { text: `an album on ${platform}`, media: [...refs, video] }
+      const made = await post('', rig.connection, { content })
+      expect(made.warnings.map(({ code, path }) => [code, path])).toEqual([
+        ['media_dropped', `content.media.${max}`],
+        ['media_dropped', `content.media.${max + 1}`],
+      ])
+      expect((await tenant.settled(made.id)).status).toBe('published')
+      expect(rig.server.landed.at(-1)!.media).toEqual(refs.slice(0, max).map(({ alt }) => alt))
+      const strict = { content, connection_ids: [rig.connection], validation: 'strict', allow_duplicate: true }
+      expect((await tenant.call('POST', '/v1/posts', strict)).status).toBe(422)
+    })
+
+  if (lapsed)
+    test('a token that has lapsed is renewed, and the post goes out once', async () => {
+      const rig = await rigOf(platform)
+      rig.proxy.faults.push({ path: publish, forward: false, reply: lapsed })
+      const { id } = await post('renewed', rig.connection)
+      expect((await tenant.settled(id)).deliveries[0]).toMatchObject({ status: 'succeeded', attempts: 2 })
+      expect(landed(rig, 'renewed')).toHaveLength(1)
+    })
 
   test('a thread hangs together, and a part whose line is cut is not repeated', async () => {
     const rig = await rigOf(platform)
