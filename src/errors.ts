@@ -160,6 +160,24 @@ export function invalidState(message: string, status: string, allowedActions: re
   return invalid([{ path: '', message }], 'invalid_state', { status, allowed_actions: allowedActions, see: null })
 }
 
+/** A problem with a platform or a connection to it; `details` as shapes.md 1 has them for platform codes. */
+export function platformProblem(
+  code: ErrorCode,
+  message: string,
+  {
+    platform,
+    connectionId = null,
+    platformMessage = null,
+    ...more
+  }: { platform: string; connectionId?: string | null; platformMessage?: string | null } & Record<string, unknown>,
+): AppError {
+  const { nextStep } = ERRORS[code]
+  return new AppError(code, message, {
+    ...{ platform, connection_id: connectionId, platform_message: platformMessage, next_step: nextStep },
+    ...more,
+  })
+}
+
 /** 404, byte-equal for what never was and for what another organisation owns. */
 export function notFound(): AppError {
   return new AppError('not_found', 'There is no such resource in this organisation.')

@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../../errors.js'
+import { AppError, invalid, platformProblem } from '../../errors.js'
 import { parseInput } from '../../validation.js'
 import type { Caller } from '../../accounts/schema.js'
 import { lockQuota } from '../../accounts/usage.js'
@@ -42,9 +42,9 @@ function explain({ id, name, auth }: Platform, failure: Failure): AppError {
     return blame(address, `does not answer as a ${name} server`)
   if (certainty === 'refused' && code !== 'rate_limited')
     return blame(credentials, `${name} refused: ${platformMessage}`)
-  return new AppError('platform_unavailable', `${name} does not answer; nothing was connected. Try again.`, {
+  return platformProblem('platform_unavailable', `${name} does not answer; nothing was connected. Try again.`, {
     platform: id,
-    platform_message: platformMessage,
+    platformMessage,
   })
 }
 

@@ -1,4 +1,4 @@
-import { AppError, notFound, type ErrorCode } from '../../errors.js'
+import { notFound, platformProblem, type ErrorCode } from '../../errors.js'
 import type { Sql } from '../../db/client.js'
 import { connectionAfter } from '../deliveries/rules.js'
 import { settleCall, type Failure } from '../platforms/http.js'
@@ -17,25 +17,31 @@ export type Verified =
 export async function askAboutConnection(gateway: Gateway, organisationId: string, id: string): Promise<Verified> {
   const { reach, answer, used } = await ask(gateway, organisationId, id)
   if ('value' in answer) return { shown: answer.value }
-  if (answer.failure.code !== 'auth_expired') return readRefusal({ id, used }, answer.failure.code, answer.failure)
+  if (answer.failure.code !== 'auth_expired')
+    return readRefusal({ id, platform: reach.platform.id, used }, answer.failure.code, answer.failure)
   const renewed = await reach.renew()
-  if (renewed !== 'renewed') return readRefusal({ id, used }, renewed, answer.failure)
+  if (renewed !== 'renewed') return readRefusal({ id, platform: reach.platform.id, used }, renewed, answer.failure)
   const again = await ask(gateway, organisationId, id)
   return 'value' in again.answer
     ? { shown: again.answer.value }
-    : readRefusal({ id, used: again.used }, again.answer.failure.code, again.answer.failure)
+    : readRefusal(
+        { id, platform: reach.platform.id, used: again.used },
+        again.answer.failure.code,
+        again.answer.failure,
+      )
 }
 
 function readRefusal(
-  { id, used }: { id: string; used: string },
+  { id, platform, used }: { id: string; platform: string; used: string },
   code: ErrorCode,
   { platformMessage }: Failure,
 ): Verified {
   const flagged = connectionAfter(code)
   if (flagged) return { flagged, code, message: platformMessage ?? code, used }
-  throw new AppError('platform_unavailable', 'The platform does not answer; nothing was changed. Try again.', {
-    connection_id: id,
-    platform_message: platformMessage,
+  throw platformProblem('platform_unavailable', 'The platform does not answer; nothing was changed. Try again.', {
+    platform,
+    connectionId: id,
+    platformMessage,
   })
 }
 
@@ -45,12 +51,10 @@ async function ask(gateway: Gateway, organisationId: string, id: string) {
   const { sealed: used } = account
   const reach = used ? reachAccount(gateway, { ...account, sealed: used }) : null
   if (!reach || !used)
-    throw new AppError(
+    throw platformProblem(
       'connection_unavailable',
       'This connection has no credentials any more; connect the account again.',
-      {
-        connection_id: id,
-      },
+      { platform: account.platform, connectionId: id },
     )
   return { reach, used, answer: await settleCall(() => reach.platform.verify(reach.credentials, reach.http())) }
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../db/client.js'
-import { AppError, ERRORS, invalidState, notFound } from '../../errors.js'
+import { invalidState, notFound, platformProblem } from '../../errors.js'
 import { requeueAgain } from '../posts/actions.js'
 import { lockPost } from '../posts/repository.js'
 import { believeAbsent, findDelivery, lockDelivery } from './repository.js'
@@ -18,15 +18,10 @@ export async function retryDelivery(
   if (delivery.status !== 'failed')
     throw invalidState(`A delivery that is ${delivery.status} cannot be retried.`, delivery.status, [])
   if (delivery.error_code === 'publish_indeterminate' && !confirmed)
-    throw new AppError(
+    throw platformProblem(
       'publish_indeterminate',
       'This post may have landed. Look at the account; if it is not there, send confirm_not_published.',
-      {
-        platform: delivery.platform,
-        connection_id: delivery.connection_id,
-        platform_message: null,
-        next_step: ERRORS.publish_indeterminate.nextStep,
-      },
+      { platform: delivery.platform, connectionId: delivery.connection_id },
     )
   if (confirmed) await believeAbsent(tx, id)
   await lockPost(tx, organisationId, delivery.post_id)

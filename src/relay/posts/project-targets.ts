@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import { AppError } from '../../errors.js'
+import { platformProblem } from '../../errors.js'
 import type { Warning } from '../deliveries/schema.js'
 import { NO_ASSETS, type Assets } from '../media/assets.js'
 import type { Platforms } from '../platforms/index.js'
@@ -32,9 +32,9 @@ export function projectTargets(
     const { id, platform: platformId } = target
     const platform = platforms.get(platformId)
     if (!platform)
-      throw new AppError('connection_unavailable', `The destination ${platformId} is not offered here.`, {
-        connection_id: id,
+      throw platformProblem('connection_unavailable', `The destination ${platformId} is not offered here.`, {
         platform: platformId,
+        connectionId: id,
       })
     const resolved = resolveContent(content, [overrides[platformId], target.overrides])
     const { adaptations, ...projected } = projectOnce(platform, target.limits, resolved)

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../db/client.js'
-import { AppError, invalid, notFound, type FieldProblem } from '../../errors.js'
+import { invalid, notFound, platformProblem, type FieldProblem } from '../../errors.js'
 import { findDestinations, type Destination } from '../connections/repository.js'
 import type { Warning } from '../deliveries/schema.js'
 import type { Platforms } from '../platforms/index.js'
@@ -93,9 +93,9 @@ function refuseSwitchedOff(found: Destination[], validation: Aim['validation']):
   )
   const [first] = off
   if (!first) return
-  throw new AppError('connection_unavailable', `A connection is ${first.status}: reconnect it or choose another.`, {
-    connection_id: first.id,
+  throw platformProblem('connection_unavailable', `A connection is ${first.status}: reconnect it or choose another.`, {
     platform: first.platform,
+    connectionId: first.id,
     connection_ids: off.map(({ id }) => id),
   })
 }

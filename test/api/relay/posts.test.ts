@@ -231,6 +231,12 @@ describe('bad input is refused with one clear error and writes nothing', () => {
     await app.sql`update connections set status = 'disabled' where id = ${off}`
     const answer = await tenant.call('POST', '/v1/posts', { ...valid(), connection_ids: [off] })
     expect([answer.status, answer.body.error.code]).toEqual([409, 'connection_unavailable'])
+    expect(answer.body.error.details).toMatchObject({
+      platform: 'sandbox',
+      connection_id: off,
+      platform_message: null,
+      next_step: expect.stringMatching(/Reconnect/),
+    })
   })
 
   test('an unknown platform, and fields it does not take', async () => {
