@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startChild, succeeded } from '../../tools/stack/child.js'
+import { findVersitygw } from '../../tools/stack/versitygw.js'
 
 const folder = new URL('.', import.meta.url)
 const stamp = new URL('node_modules/.installed', folder)
@@ -49,7 +50,13 @@ async function readStamp(): Promise<string | null> {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await installRealServers((line) => void process.stdout.write(`${line}\n`)).catch((error: unknown) => {
+  const say = (line: string) => void process.stdout.write(`${line}\n`)
+  // Built here, once, before several test files ask for it at the same moment.
+  const install = async () => {
+    await installRealServers(say)
+    await findVersitygw(say)
+  }
+  await install().catch((error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 1
   })
