@@ -44,7 +44,8 @@ export async function settleFailed(publisher: Publisher, view: RunView, attempt:
     await record(publisher, view, attempt.number, end, { kind: 'waiting', inMs, code, reason: message })
     return { kind: 'retry', inMs, code }
   }
-  const flag = connectionAfter(attempt.code)
+  // That nobody knows whether it landed says nothing of the account; what the platform said last may.
+  const flag = connectionAfter(code === 'publish_indeterminate' ? attempt.code : code)
   return record(publisher, view, attempt.number, end, {
     kind: 'settled',
     status: verdict.status,
