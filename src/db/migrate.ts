@@ -1,17 +1,17 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import { applyMigration, type Migrator } from './apply-migration.js'
 import type { Database, Sql } from './client.js'
+import { describeAdvisoryHolder } from './lock-holders.js'
+import { readMigrations, type Migration } from './migration-files.js'
+import { PATIENCE, tryPatiently, type Patience } from './patience.js'
 
-const folder = new URL('./migrations/', import.meta.url)
+/** The advisory lock that whoever migrates has. */
+const LOCK = 'migrations'
 
-interface Migration {
-  name: string
-  text: string
-}
-
-async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(fileURLToPath(folder))).filter((name) => name.endsWith('.sql')).sort()
-  return Promise.all(names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), 'utf8') })))
+interface MigrateOptions extends Partial<Patience> {
+  /** Where the migrations are; this code's own by default. */
+  folder?: URL
+  onWait?: Migrator['onWait']
 }
 
 async function readApplied(sql: Sql): Promise<string[]> {
@@ -29,25 +29,56 @@ function refuseNewer(applied: string[], known: string[]): void {
   )
 }
 
-/** Applies what is missing, in order, all in one transaction; answers the names applied. Two processes at once are serialised by an advisory lock.
- *  Throws a one-sentence Error when the database is newer than this code. */
-export async function migrate(database: Database): Promise<string[]> {
-  const migrations = await readMigrations()
-  return database.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('migrations'))`
-    const applied = await readApplied(tx)
-    refuseNewer(
-      applied,
-      migrations.map(({ name }) => name),
-    )
-    await tx`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`
-    const missing = migrations.filter(({ name }) => !applied.includes(name))
-    for (const { name, text } of missing) {
-      await tx.unsafe(text)
-      await tx`insert into migrations (name) values (${name})`
+/** Applies what is missing, in order, each in a transaction of its own; answers the names applied. Processes that do so at once take turns. What runs
+ *  beside it never waits for long: docs/decisions/0022. Throws one sentence when the database is newer than this code, or a migration cannot be applied. */
+export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
+  const { folder, onWait = () => undefined, ...given } = options
+  const migrations = await readMigrations(folder)
+  // Connections of its own: with their end, whatever becomes of it, its lock and settings are gone.
+  const looking = openBeside(database)
+  try {
+    const working = await looking.reserve()
+    try {
+      return await applyMissing({ working, looking, patience: { ...PATIENCE, ...given }, onWait }, migrations)
+    } finally {
+      working.release()
     }
-    return missing.map(({ name }) => name)
-  })
+  } finally {
+    await looking.end({ timeout: 1 })
+  }
+}
+
+async function applyMissing(migrator: Migrator, migrations: Migration[]): Promise<string[]> {
+  const { working } = migrator
+  await takeTurn(migrator)
+  const applied = await readApplied(working)
+  refuseNewer(
+    applied,
+    migrations.map(({ name }) => name),
+  )
+  await working`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`
+  const missing = migrations.filter(({ name }) => !applied.includes(name))
+  for (const migration of missing) await applyMigration(migrator, migration)
+  return missing.map(({ name }) => name)
+}
+
+/** Asked for again and again and not waited for: a statement that waits is a transaction that a concurrent index of the other one would wait for. */
+async function takeTurn({ working, patience, onWait }: Migrator): Promise<void> {
+  const attempt = async () => {
+    const [row] = await working<[{ ours: boolean }]>`select pg_try_advisory_lock(hashtext(${LOCK})) as ours`
+    return row.ours ? null : ((await describeAdvisoryHolder(working, LOCK)) ?? 'another migration')
+  }
+  const other = await tryPatiently({ patience, attempt, onWait: (who) => onWait(`Waiting for ${who}, which migrates`) })
+  if (other === null) return
+  const seconds = patience.budgetMs / 1_000
+  throw new Error(`Nothing was migrated here: for ${seconds} s ${other} was at it. Run this again when that has ended.`)
+}
+
+function openBeside({ options }: Database): Database {
+  // The driver takes what it made of the options as options, and does so itself where it listens; its types do not tell.
+  return postgres({ ...options, max: 2, idle_timeout: null, max_lifetime: null } as unknown as postgres.Options<
+    Record<string, never>
+  >)
 }
 
 /** Throws a one-sentence Error unless the database has exactly the migrations this code knows. Every process calls it before it starts. */

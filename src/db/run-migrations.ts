@@ -5,7 +5,7 @@ import { migrate } from './migrate.js'
 const { databaseUrl } = readConfig(process.env)
 const database = connectDatabase({ url: databaseUrl, name: 'migrate', max: 1 })
 try {
-  const applied = await migrate(database)
+  const applied = await migrate(database, { onWait: (line) => process.stderr.write(`${line}\n`) })
   process.stdout.write(applied.length > 0 ? `Applied ${applied.join(', ')}\n` : 'The database is up to date\n')
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
