@@ -1,30 +1,18 @@
-import { readFile } from 'node:fs/promises'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
-import { parseDocument } from 'yaml'
+import { findBreaches } from './rules.js'
+import { findSchemaErrors, readSchemaVersion } from './schema.js'
+import { readProject, resolveCompose, subjectOf } from './subject.js'
 
-const readHere = (name: string): Promise<string> => readFile(new URL(name, import.meta.url), 'utf8')
-
-/** What is wrong with a compose file, one line per error with its path. Empty: nothing. */
-async function findComposeErrors(text: string): Promise<string[]> {
-  // `<<` merge keys are part of the Compose format, though no longer of YAML.
-  const document = parseDocument(text, { merge: true })
-  if (document.errors.length > 0) return document.errors.map(({ message }) => message)
-
-  const schema = JSON.parse(await readHere('./compose-spec.json')) as object
-  const ajv = new Ajv2020({ allErrors: true, strict: false })
-  formats.default(ajv)
-  const validate = ajv.compile(schema)
-  if (validate(document.toJS())) return []
-  return (validate.errors ?? []).map(
-    ({ instancePath, message, params }) => `${instancePath || '/'}: ${message} ${JSON.stringify(params)}`,
-  )
+async function findErrors(): Promise<string[]> {
+  const project = await readProject()
+  const errors = await findSchemaErrors(resolveCompose(project.text, project.settings))
+  // A file of another shape is nothing the rules could read.
+  return errors.length > 0 ? errors : findBreaches(subjectOf(project))
 }
 
-const version = /version (v[\d.]+)/.exec(await readHere('./README.md'))?.[1]
-const errors = await findComposeErrors(await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8'))
+const errors = await findErrors().catch((error: Error) => [error.message])
 if (errors.length === 0) {
-  console.log(`docker-compose.yml: valid against the Compose specification schema (${version})`)
+  const version = await readSchemaVersion()
+  console.log(`docker-compose.yml: valid against the Compose specification schema (${version}), and by our own rules`)
 } else {
   for (const error of errors) console.error(`docker-compose.yml: ${error}`)
   process.exitCode = 1
