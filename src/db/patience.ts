@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How long a migration waits for what; tests scale it down. */
 export interface Patience {
-  /** Everybody who wants the table queues behind a statement that waits for its lock: so long, and no longer. */
+  /** Everybody who wants the table queues behind a statement that waits for its lock: so long, and no longer. Less than PostgreSQL's `deadlock_timeout`
+   *  of a second, so that of a migration and a request that wait for each other it is never the request that is refused. */
   lockTimeoutMs: number
   /** Between two tries, doubled each time. Whoever queued has gone through by then. */
   pauseFirstMs: number
@@ -11,7 +12,7 @@ export interface Patience {
   budgetMs: number
 }
 
-export const PATIENCE: Patience = { lockTimeoutMs: 1_000, pauseFirstMs: 250, pauseLongestMs: 5_000, budgetMs: 300_000 }
+export const PATIENCE: Patience = { lockTimeoutMs: 800, pauseFirstMs: 250, pauseLongestMs: 5_000, budgetMs: 300_000 }
 
 export interface Trying {
   patience: Patience
