@@ -1,10 +1,7 @@
-import { z } from 'zod'
-import { readTrustedProxies } from './trusted-proxies.js'
-import { CRASH_POINTS, CRASH_SIGNALS } from './crash-points.js'
+import { Environment } from './environment.js'
+import { findUnfitForProduction } from './production.js'
 
-/** Development's own pepper and key-encryption key: the same everywhere, so nothing kept with them is secret. Production refuses them. */
-export const DEV_ONLY_PEPPER = 'dev-only-pepper'
-const DEV_ONLY_KEY_ENCRYPTION_KEYS = `dev-only:${Buffer.from('dev-only-key-encryption-key-0001').toString('base64')}`
+export { DEV_ONLY_PEPPER } from './environment.js'
 
 /** Relative to where a process was started: good for one machine. Production must name its own. */
 const DEV_ONLY_MEDIA_DIR = '.data/media'
@@ -13,107 +10,18 @@ const DEV_ONLY_MEDIA_DIR = '.data/media'
 const API_METRICS_PORT = 9464
 export const WORKER_METRICS_PORT = 9465
 
-const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback)
-const port = z.coerce.number().int().min(0).max(65535)
-
-const keyEncryptionKeys = z.string().transform((text, context) =>
-  text.split(',').map((entry) => {
-    const [id = '', encoded = ''] = entry.split(':')
-    const key = Buffer.from(encoded, 'base64')
-    if (!/^[A-Za-z0-9_-]+$/.test(id) || key.length !== 32)
-      context.addIssue(
-        'must be a list of id:base64 with 32 bytes each and ids of letters, digits, _ and -; the first one encrypts',
-      )
-    return { id, key }
-  }),
-)
-
-const trustedProxies = z.string().transform((text, context) => {
-  const proxies = readTrustedProxies(text)
-  if (proxies === null) context.addIssue('must be a number of proxies or a list of their addresses and ranges')
-  return proxies ?? false
-})
-
-const Environment = z.object({
-  NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  HOST: z.string().default('127.0.0.1'),
-  PORT: port.default(8080),
-  /** Where operators look: metrics, health, readiness. */
-  METRICS_HOST: z.string().default('127.0.0.1'),
-  METRICS_PORT: port.optional(),
-  /** How long an api that was asked to end goes on serving while whoever sends it requests notices. */
-  DRAIN_MS: milliseconds(5_000),
-  /** Whose word about a caller's address counts (`X-Forwarded-For`): nobody's, so many proxies', or those at these addresses. */
-  TRUST_PROXY: trustedProxies.prefault(''),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
-  TEMPORAL_NAMESPACE: z.string().default('default'),
-  /** Keeps two stacks on one Temporal server apart. */
-  TASK_QUEUE_SUFFIX: z.string().default(''),
-  /** A workflow bundle made beforehand; without it the worker bundles at start. */
-  WORKFLOW_BUNDLE: z.string().optional(),
-  KEY_PEPPER: z.string().min(1).default(DEV_ONLY_PEPPER),
-  KEY_ENCRYPTION_KEYS: keyEncryptionKeys.prefault(DEV_ONLY_KEY_ENCRYPTION_KEYS),
-  /** Where the sandbox destination answers; without it there is no sandbox. */
-  SANDBOX_URL: z.url().optional(),
-  /** Servers that tenants may name although they are not public, as `host:port`; for development and tests. */
-  EGRESS_ALLOW: z
-    .string()
-    .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((entry) => entry.trim())
-        .filter(Boolean),
-    ),
-  /** Where callers reach the api, for addresses in its answers. */
-  PUBLIC_ORIGIN: z.url({ protocol: /^https?$/ }).optional(),
-  /** Files: a bucket, all five or none, or else a folder that api and worker share. */
-  S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
-  S3_BUCKET: z.string().optional(),
-  S3_REGION: z.string().optional(),
-  S3_ACCESS_KEY_ID: z.string().optional(),
-  S3_SECRET_ACCESS_KEY: z.string().optional(),
-  MEDIA_DIR: z.string().optional(),
-  FETCH_TIMEOUT_MS: milliseconds(60_000).refine((value) => value <= 60_000, 'must fit into an attempt'),
-  CRASH_AT: z.enum(CRASH_POINTS).optional(),
-  CRASH_WITH: z.enum(CRASH_SIGNALS).default('SIGKILL'),
-  CALL_TIMEOUT_MS: milliseconds(30_000).refine(
-    (value) => value <= 40_000,
-    'must leave 15 s of the 60 s an attempt may take',
-  ),
-  CALL_GRACE_MS: milliseconds(5_000),
-  LOOK_UP_FOR_MS: milliseconds(24 * 3_600_000),
-  RETRY_FIRST_MS: milliseconds(5_000),
-  RETRY_LONGEST_MS: milliseconds(15 * 60_000),
-  PAUSE_WAIT_MS: milliseconds(3_600_000),
-  FULL_RETRY_MS: milliseconds(500),
-  PUBLISH_SLOTS: z.coerce.number().int().min(1).default(100),
-  PLATFORM_CONCURRENCY: z.coerce.number().int().min(1).default(25),
-  WEBHOOK_TIMEOUT_MS: milliseconds(15_000).refine(
-    (value) => value <= 20_000,
-    'must leave time of the 60 s a batch may take',
-  ),
-  WEBHOOK_GRACE_MS: milliseconds(5_000),
-  WEBHOOK_SLOTS: z.coerce.number().int().min(1).default(500),
-  WEBHOOK_TIME_SCALE: z.coerce.number().positive().max(1).default(1),
-  OUTBOX_POLL_MS: milliseconds(1_000),
-  OUTBOX_LEASE_MS: milliseconds(30_000),
-  SWEEP_EVERY_MS: milliseconds(60_000),
-  SWEEP_OVERDUE_MS: milliseconds(120_000),
-})
+const DEV_TEMPORAL = '127.0.0.1:7233'
 
 /** Reads the environment once and freezes it; `metricsPort` counts where METRICS_PORT is not set. Throws one Error that names every variable that is missing or wrong, and what it must be. */
 export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_METRICS_PORT } = {}) {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const parsed = Environment.safeParse(present)
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-    throw new Error(`The configuration is not usable. ${problems.join('; ')}`)
+    throw unusable(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`))
   }
   const env = parsed.data
-  refuseInProduction(env)
+  const unfit = env.NODE_ENV === 'production' ? findUnfitForProduction(env) : []
+  if (unfit.length > 0) throw new Error(`Not fit for production. ${unfit.join('; ')}`)
   return Object.freeze({
     logLevel: env.LOG_LEVEL,
     host: env.HOST,
@@ -122,14 +30,14 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
     drainMs: env.DRAIN_MS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
-    temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
+    temporal: Object.freeze(readTemporal(env)),
     taskQueueSuffix: env.TASK_QUEUE_SUFFIX,
     workflowBundle: env.WORKFLOW_BUNDLE,
     pepper: env.KEY_PEPPER,
     keyEncryptionKeys: env.KEY_ENCRYPTION_KEYS,
     sandboxUrl: env.SANDBOX_URL,
     egressAllow: env.EGRESS_ALLOW,
-    publicOrigin: new URL(env.PUBLIC_ORIGIN ?? `http://${env.HOST}:${env.PORT}`).origin,
+    publicOrigin: env.PUBLIC_ORIGIN ?? new URL(`http://${env.HOST}:${env.PORT}`).origin,
     media: Object.freeze({
       s3: readS3(env),
       dir: env.MEDIA_DIR ?? DEV_ONLY_MEDIA_DIR,
@@ -171,30 +79,36 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
 export type Config = ReturnType<typeof readConfig>
 
 /** Null when no bucket is named; throws when only half of one is. */
-function readS3(env: z.infer<typeof Environment>) {
+function readS3(env: Environment) {
   const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = env
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (endpoint && bucket && region && accessKeyId && secretAccessKey)
     return Object.freeze({ endpoint, bucket, region, accessKeyId, secretAccessKey })
   if (!endpoint && !bucket && !region && !accessKeyId && !secretAccessKey) return null
-  throw new Error(
-    'The configuration is not usable. S3_ENDPOINT, S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set all or none',
-  )
+  throw unusable(['S3_ENDPOINT, S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set all or none'])
+}
+
+/** Throws when a certificate has no key, or a key no certificate. */
+function readTemporal(env: Environment) {
+  const { TEMPORAL_TLS_CLIENT_CERT_PATH: crt, TEMPORAL_TLS_CLIENT_KEY_PATH: key } = env
+  const { TEMPORAL_TLS_SERVER_CA_CERT_PATH: authority, TEMPORAL_TLS_SERVER_NAME: serverName } = env
+  if (!crt !== !key) throw unusable(['TEMPORAL_TLS_CLIENT_CERT_PATH, TEMPORAL_TLS_CLIENT_KEY_PATH: set both or none'])
+  const wanted = env.TEMPORAL_TLS ?? Boolean(env.TEMPORAL_API_KEY || crt || authority)
+  return {
+    address: env.TEMPORAL_ADDRESS ?? DEV_TEMPORAL,
+    namespace: env.TEMPORAL_NAMESPACE,
+    apiKey: env.TEMPORAL_API_KEY,
+    tls: wanted && {
+      ...(authority && { serverRootCACertificate: authority }),
+      ...(serverName && { serverNameOverride: serverName }),
+      ...(crt && key && { clientCertPair: { crt, key } }),
+    },
+  }
+}
+
+function unusable(problems: string[]): Error {
+  return new Error(`The configuration is not usable. ${problems.join('; ')}`)
 }
 
 /** How long the delivery of a post waits for what; scaled down in tests. */
 export type Pace = Config['pace']
-
-function refuseInProduction(env: z.infer<typeof Environment>): void {
-  if (env.NODE_ENV !== 'production') return
-  const refused = [
-    env.KEY_PEPPER === DEV_ONLY_PEPPER && 'KEY_PEPPER: set a secret of your own',
-    env.KEY_ENCRYPTION_KEYS.some(({ id }) => id.startsWith('dev-only')) && 'KEY_ENCRYPTION_KEYS: set keys of your own',
-    env.EGRESS_ALLOW.length > 0 && 'EGRESS_ALLOW: would open the inside of your network',
-    env.WEBHOOK_TIME_SCALE < 1 && 'WEBHOOK_TIME_SCALE: is for tests only',
-    !env.PUBLIC_ORIGIN && 'PUBLIC_ORIGIN: say where callers reach the api',
-    !env.S3_ENDPOINT && !env.MEDIA_DIR && 'S3_ENDPOINT: name a bucket, or a folder by MEDIA_DIR',
-    env.CRASH_AT && 'CRASH_AT: is for tests only',
-  ].filter((problem) => typeof problem === 'string')
-  if (refused.length > 0) throw new Error(`Not fit for production. ${refused.join('; ')}`)
-}

@@ -94,7 +94,7 @@ test('an api whose port is in use says so and ends', async () => {
 test('a configuration that cannot be used is one sentence', async () => {
   const { code, output } = await runTool('api/server.ts', { DATABASE_URL: '', PORT: 'many' })
   expect(code).toBe(1)
-  expect(output).toMatch(/^The configuration is not usable\. .*PORT.*DATABASE_URL.*\n$/)
+  expect(output).toMatch(/^The configuration is not usable\. .*DATABASE_URL.*PORT.*\n$/)
 })
 
 test('neither temporal nor Go: the sentence says what is missing and how to get it', async () => {
