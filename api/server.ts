@@ -1,9 +1,11 @@
 import { readConfig } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
+import { isAway } from '../src/db/away.js'
 import { connectDatabase } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createLog } from '../src/log.js'
 import { startOperations } from '../src/operations/operations.js'
+import { untilThere } from '../src/operations/until-there.js'
 import { runProcess } from '../src/process.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
 import { createUrlSigner } from '../src/relay/media/signed-url.js'
@@ -26,7 +28,6 @@ await runProcess(async () => {
   const config = readConfig(process.env)
   const log = createLog({ name: 'api', level: config.logLevel })
   const database = connectDatabase({ url: config.databaseUrl, name: 'api', max: 10 })
-  await requireCurrentSchema(database)
   const sandboxDatabase = connectDatabase({ url: config.databaseUrl, name: 'sandbox', max: 5 })
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'api renewals', max: 5 })
   const blobs = openStore(config.media)
@@ -34,11 +35,13 @@ await runProcess(async () => {
   const operations = await startOperations({
     config,
     name: 'api',
+    blobs,
     // Posts are accepted while Temporal is away (docs/decisions/0007).
     checks: { temporal: { ask: temporal.ping, needed: false } },
     log,
   })
   const { readiness, metrics } = operations
+  await untilThere({ part: 'database', ask: () => requireCurrentSchema(database), isAway, log })
   const commander = {
     client: temporal.client,
     taskQueue: publishQueue(config),
@@ -64,6 +67,7 @@ await runProcess(async () => {
     log,
   })
   const server = await startHttpServer(app, config)
+  readiness.started()
   log.info({ host: config.host, port: server.port, metrics_port: operations.port }, 'api.listening')
 
   return {

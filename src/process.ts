@@ -6,23 +6,24 @@ interface Running {
   stopWithinMs: number
 }
 
-/** Starts a process and ends it in good order on SIGTERM, SIGINT, or when the parent that started it over IPC is gone.
- *  A start that fails prints its one sentence and exits with 1, as does an end that takes too long. */
+/** Starts a process and ends it in good order on SIGTERM, SIGINT, or when the parent that started it over IPC is gone; one that is asked to end while it
+ *  still starts has nothing under way and ends at once. A start that fails prints its one sentence and exits with 1, as does an end that takes too long. */
 export async function runProcess(start: () => Promise<Running>): Promise<void> {
-  const running = await start().catch((error: unknown) => fail(error))
+  let running: Running | null = null
   let stopping = false
   const stop = () => {
+    if (!running) process.exit(0)
     if (stopping) return
     stopping = true
     const seconds = running.stopWithinMs / 1000
     setTimeout(() => fail(new Error(`Did not end in good order within ${seconds} s.`)), running.stopWithinMs).unref()
     running.stop().then(() => process.exit(0), fail)
   }
-  process.once('SIGTERM', stop).once('SIGINT', stop)
-  if (process.send) {
-    process.once('disconnect', stop)
-    process.send({ ready: true, ...running.facts })
-  }
+  // Before the start: as the first process of a container it would be deaf to a signal that it does not listen for.
+  process.on('SIGTERM', stop).on('SIGINT', stop)
+  if (process.send) process.once('disconnect', stop)
+  running = await start().catch((error: unknown) => fail(error))
+  process.send?.({ ready: true, ...running.facts })
 }
 
 function fail(error: unknown): never {

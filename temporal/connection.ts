@@ -1,19 +1,25 @@
-import { CHECK_WITHIN_MS, within } from '../src/operations/probe.js'
 import { Client, Connection } from '@temporalio/client'
+import type { Config } from '../src/config.js'
+import { CHECK_WITHIN_MS, within } from '../src/operations/probe.js'
 
-interface TemporalConfig {
-  address: string
-  namespace: string
-}
+export type TemporalConfig = Config['temporal']
+
+/** What either kind of connection is made with. */
+export const connectionOptions = ({ address, tls, apiKey }: TemporalConfig) => ({
+  address,
+  tls,
+  ...(apiKey && { apiKey }),
+})
 
 /** A client that connects on first use, so that a process starts and accepts work while Temporal is away. */
-export function createTemporalClient({ address, namespace }: TemporalConfig): {
+export function createTemporalClient(config: TemporalConfig): {
   client: Client
-  /** Throws when the server does not answer in the time of a check. */
+  /** Throws when the server does not answer for the namespace in the time of a check. */
   ping(): Promise<void>
   close(): Promise<void>
 } {
-  const connection = Connection.lazy({ address })
+  const { namespace } = config
+  const connection = Connection.lazy(connectionOptions(config))
   const ping = async () => {
     const asked = connection.withDeadline(Date.now() + CHECK_WITHIN_MS, () =>
       connection.workflowService.describeNamespace({ namespace }),

@@ -1,16 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { NativeConnection, Worker } from '@temporalio/worker'
+import { Worker } from '@temporalio/worker'
 import { createDeliveryActivities } from '../activities/relay/deliveries.js'
 import { createLaneActivities } from '../activities/webhooks/lanes.js'
 import { readConfig, WORKER_METRICS_PORT, type Config } from '../src/config.js'
 import { armCrashPoint } from '../src/crash-points.js'
+import { isAway } from '../src/db/away.js'
 import { connectDatabase, type Database } from '../src/db/client.js'
 import { requireCurrentSchema } from '../src/db/migrate.js'
 import { createEgressClient } from '../src/egress/egress.js'
 import { createLog, type Log } from '../src/log.js'
 import type { Metrics } from '../src/operations/metrics.js'
 import { startOperations } from '../src/operations/operations.js'
+import { untilThere } from '../src/operations/until-there.js'
 import { runProcess } from '../src/process.js'
 import { CallSlots } from '../src/relay/deliveries/call-slots.js'
 import { rearmDelivery } from '../src/relay/deliveries/rearm.js'
@@ -23,6 +24,7 @@ import { startRelayLoop } from './relay-loop.js'
 import { installRuntime } from './runtime.js'
 import { startSweep } from './sweep.js'
 import { publishQueue, webhookQueues } from './task-queues.js'
+import { connectWorker } from './worker-connection.js'
 
 const CACHED_RUNS = 500
 /** What is still under way after its grace gets this long to heed its cancellation, and then loops and pools as long again. */
@@ -33,8 +35,6 @@ await runProcess(async () => {
   const log = createLog({ name: 'worker', level: config.logLevel })
   const sdk = await installRuntime(log)
   const database = connectDatabase({ url: config.databaseUrl, name: 'worker', max: 20 })
-  await requireCurrentSchema(database)
-
   const renewals = connectDatabase({ url: config.databaseUrl, name: 'worker renewals', max: 5 })
   const lanes = connectDatabase({ url: config.databaseUrl, name: 'worker webhooks', max: 10 })
   const blobs = openStore(config.media)
@@ -47,10 +47,11 @@ await runProcess(async () => {
     rearm: rearmDelivery.bind(null, database),
   }
   let workers: Worker[] = []
-  // Before Temporal is there: while the worker waits for it, its probes say so.
+  // Before anything else is there: while the worker waits for it, its probes say so.
   const operations = await startOperations({
     config,
     name: 'worker',
+    blobs,
     checks: {
       temporal: { ask: temporal.ping, needed: true },
       worker: { ask: async () => requireRunning(workers), needed: true },
@@ -59,10 +60,17 @@ await runProcess(async () => {
     log,
   })
   const { readiness, metrics } = operations
+  await untilThere({ part: 'database', ask: () => requireCurrentSchema(database), isAway, log })
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
   const sweep = startSweep({ database, blobs, sweep: config.sweep, meter: metrics.sweep, log })
 
-  const connection = await connectWhenUp(config.temporal.address, log)
+  // Whatever it is: an address, a key or a namespace that is wrong today may be right in a minute.
+  const connection = await untilThere({
+    part: 'temporal',
+    ask: () => connectWorker(config.temporal),
+    isAway: () => true,
+    log,
+  })
   // Longer than a call may take, so that an orderly stop never leaves one unknown.
   const shutdownGraceTime = Math.max(
     config.pace.callTimeoutMs + config.pace.callGraceMs,
@@ -103,6 +111,7 @@ await runProcess(async () => {
     log.fatal({ error }, 'worker.ended')
     process.exit(1)
   })
+  readiness.started()
   log.info({ task_queue: taskQueue, metrics_port: operations.port }, 'worker.polling')
 
   return {
@@ -163,15 +172,4 @@ function workflowsOf({ workflowBundle }: Config) {
   return workflowBundle
     ? { workflowBundle: { codePath: workflowBundle } }
     : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
-}
-
-async function connectWhenUp(address: string, log: Log): Promise<NativeConnection> {
-  for (;;) {
-    try {
-      return await NativeConnection.connect({ address })
-    } catch (error) {
-      log.warn({ error, address }, 'worker.waiting_for_temporal')
-      await sleep(1_000)
-    }
-  }
 }

@@ -1,9 +1,7 @@
 import type { ErrorRequestHandler, Response } from 'express'
+import { isAway } from '../../src/db/away.js'
 import { AppError, ERRORS, invalid } from '../../src/errors.js'
 import type { Log } from '../../src/log.js'
-
-/** Codes of a database or a storage that is away or going away (PostgreSQL Appendix A classes 08 and 57P, the driver's, and the socket's own). */
-const DATABASE_AWAY = /^(08|57P)|^(CONNECTION_|CONNECT_TIMEOUT)|^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND)$/
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 const statusOf = (error: unknown): unknown => (error instanceof Error && 'status' in error ? error.status : null)
@@ -29,7 +27,7 @@ function toAppError(error: unknown): AppError | null {
     return invalid([{ path: '', message: 'Text must not hold NUL characters.' }], 'bad_encoding')
   if (statusOf(error) === 400)
     return invalid([{ path: '', message: 'The body cannot be read as it was sent.' }], 'malformed_json')
-  if (DATABASE_AWAY.test(codeOf(error)))
+  if (isAway(error))
     return new AppError(
       'service_unavailable',
       'The service cannot reach its database or its storage. Nothing was done; try again.',

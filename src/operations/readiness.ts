@@ -8,20 +8,25 @@ export interface Check {
   ask(): Promise<unknown>
   /** Whether the process is of no use without it. */
   needed: boolean
+  /** For how long its answer counts, in milliseconds; 1,000 by default. */
+  freshMs?: number
 }
 
 /** What `/readyz` says. */
 export interface ReadinessAnswer {
-  status: 'ready' | 'unready' | 'draining'
+  status: 'ready' | 'starting' | 'unready' | 'draining'
   checks: Record<string, CheckResult>
 }
 
 const FRESH_MS = 1_000
 
-/** Whether a process should get work. However many ask, a second costs one check; no answer is older than that. */
+type Phase = 'starting' | 'started' | 'draining'
+
+/** Whether a process should get work: not before it says that it has started, nor once it drains. However many ask, a part is asked once in the time
+ *  that its answer counts for. */
 export class Readiness {
-  private draining = false
-  private latest: { begunAt: number; answer: Promise<ReadinessAnswer> } | null = null
+  private phase: Phase = 'starting'
+  private readonly asked = new Map<string, { begunAt: number; result: Promise<CheckResult> }>()
   private readonly seen = new Map<string, CheckResult>()
 
   constructor(
@@ -31,32 +36,46 @@ export class Readiness {
     private readonly clock = () => performance.now(),
   ) {}
 
+  /** What the process needs was there: from now on the checks decide. */
+  started(): void {
+    if (this.phase === 'starting') this.phase = 'started'
+  }
+
   /** From now on: draining, whatever the checks say. */
   drain(): void {
-    this.draining = true
+    this.phase = 'draining'
   }
 
   /** Never throws: a part that does not answer is `away`. */
   async answer(): Promise<ReadinessAnswer> {
-    if (this.draining) return { status: 'draining', checks: {} }
-    const now = this.clock()
-    // Its age counts from when it began to ask, so that a slow check does not make it older than it says.
-    if (!this.latest || now - this.latest.begunAt >= FRESH_MS) this.latest = { begunAt: now, answer: this.askAll() }
-    const answer = await this.latest.answer
-    return this.draining ? { status: 'draining', checks: {} } : answer
+    const names = this.phase === 'draining' ? [] : Object.keys(this.checks)
+    const results = await Promise.all(names.map((name) => this.recent(name)))
+    return this.describe(names.map((name, at) => [name, results[at] ?? 'away']))
   }
 
-  private async askAll(): Promise<ReadinessAnswer> {
-    const results = await Promise.all(
-      Object.entries(this.checks).map(async ([name, check]) => [name, await this.ask(name, check)] as const),
-    )
+  /** By the phase it is in now, which may not be the one in which the parts were asked. */
+  private describe(results: [string, CheckResult][]): ReadinessAnswer {
+    if (this.phase === 'draining') return { status: 'draining', checks: {} }
+    const checks = Object.fromEntries(results)
+    if (this.phase === 'starting') return { status: 'starting', checks }
     const ready = results.every(([name, result]) => result === 'ok' || !this.checks[name]?.needed)
-    return { status: ready ? 'ready' : 'unready', checks: Object.fromEntries(results) }
+    return { status: ready ? 'ready' : 'unready', checks }
   }
 
-  private async ask(name: string, { ask }: Check): Promise<CheckResult> {
+  private recent(name: string): Promise<CheckResult> {
+    const now = this.clock()
+    const { freshMs = FRESH_MS } = this.checks[name] ?? {}
+    const last = this.asked.get(name)
+    // Its age counts from when it began to ask, so that a slow check does not make it older than it says.
+    if (last && now - last.begunAt < freshMs) return last.result
+    const result = this.ask(name)
+    this.asked.set(name, { begunAt: now, result })
+    return result
+  }
+
+  private async ask(name: string): Promise<CheckResult> {
     try {
-      await ask()
+      await this.checks[name]?.ask()
       this.note(name, 'ok', null)
       return 'ok'
     } catch (error) {

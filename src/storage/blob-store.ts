@@ -23,6 +23,10 @@ export interface BlobStore {
   size(key: string): Promise<number | null>
   /** Takes a file away; that there is none is fine. */
   delete(key: string): Promise<void>
+  /** Throws when the place cannot be reached, or is not there; gives up after `withinMs`. */
+  ping(withinMs: number): Promise<void>
+  /** Makes the place where there is none; answers whether it did. */
+  create(): Promise<boolean>
 }
 
 /** Throws for a key that could mean a place outside the store. */

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { access, constants, mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { measure, requireKey, type BlobStore } from './blob-store.js'
@@ -15,6 +15,7 @@ export function createDirectoryStore(folder: string): BlobStore {
         throw error
       },
     )
+  const create = async () => (await mkdir(folder, { recursive: true })) !== undefined
   return {
     size,
     async put(key, content) {
@@ -36,5 +37,11 @@ export function createDirectoryStore(folder: string): BlobStore {
     async delete(key) {
       await rm(pathOf(key), { force: true })
     },
+    async ping() {
+      // A folder that does not exist yet is made with the first file.
+      if (await create()) return
+      await access(folder, constants.W_OK)
+    },
+    create,
   }
 }

@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream'
 import {
+  BucketAlreadyOwnedByYou,
+  CreateBucketCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadBucketCommand,
   HeadObjectCommand,
   NoSuchKey,
   NotFound,
@@ -42,6 +45,19 @@ export function createS3Store({ bucket, accessKeyId, secretAccessKey, ...where }
     },
     async delete(key) {
       await client.send(new DeleteObjectCommand(at(key)))
+    },
+    async ping(withinMs) {
+      await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal: AbortSignal.timeout(withinMs) })
+    },
+    async create() {
+      if (await orNone(client.send(new HeadBucketCommand({ Bucket: bucket })))) return false
+      try {
+        await client.send(new CreateBucketCommand({ Bucket: bucket }))
+        return true
+      } catch (error) {
+        if (error instanceof BucketAlreadyOwnedByYou) return false // made meanwhile
+        throw error
+      }
     },
   }
 }

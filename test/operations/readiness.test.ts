@@ -4,6 +4,13 @@ const log = { warn: () => undefined }
 const ok = { ask: async () => undefined, needed: true }
 const away = { ask: () => Promise.reject(new Error('away')), needed: true }
 
+/** Of a process that has started. */
+function startedWith(...[checks, its = log, clock]: ConstructorParameters<typeof Readiness>): Readiness {
+  const readiness = new Readiness(checks, its, clock)
+  readiness.started()
+  return readiness
+}
+
 test('a hundred who ask at once cost one check, and so does a second', async () => {
   let now = 0
   let asked = 0
@@ -15,7 +22,7 @@ test('a hundred who ask at once cost one check, and so does a second', async () 
       return new Promise<void>((resolve) => (release = resolve))
     },
   }
-  const readiness = new Readiness({ database }, log, () => now)
+  const readiness = startedWith({ database }, log, () => now)
   const answers = Array.from({ length: 100 }, () => readiness.answer())
   now = 400 // the check was slow; the answer is as old as its question
   release()
@@ -31,16 +38,16 @@ test('a hundred who ask at once cost one check, and so does a second', async () 
 })
 
 test('a part that is needed and away makes it unready, one that is not is only told', async () => {
-  const without = await new Readiness({ database: away, temporal: ok }, log).answer()
+  const without = await startedWith({ database: away, temporal: ok }, log).answer()
   expect(without).toEqual({ status: 'unready', checks: { database: 'away', temporal: 'ok' } })
   expect(statusOf(without)).toEqual({ code: 503, headers: { 'retry-after': '1' } })
-  const accepting = await new Readiness({ database: ok, temporal: { ...away, needed: false } }, log).answer()
+  const accepting = await startedWith({ database: ok, temporal: { ...away, needed: false } }, log).answer()
   expect(accepting).toEqual({ status: 'ready', checks: { database: 'ok', temporal: 'away' } })
   expect(statusOf(accepting).code).toBe(200)
 })
 
 test('draining is said at once, to those who asked before as well', async () => {
-  const readiness = new Readiness({ database: ok }, log)
+  const readiness = startedWith({ database: ok }, log)
   const before = readiness.answer()
   readiness.drain()
   for (const answer of [await before, await readiness.answer()]) {
@@ -54,7 +61,7 @@ test('a part that goes and comes is logged twice, however often it is asked', as
   let there = true
   let now = 0
   const database = { needed: true, ask: async () => (there ? undefined : Promise.reject(new Error('gone'))) }
-  const readiness = new Readiness({ database }, { warn: (line: unknown) => lines.push(line) as never }, () => now)
+  const readiness = startedWith({ database }, { warn: (line: unknown) => lines.push(line) as never }, () => now)
   for (const next of [true, false, false, false, true, true]) {
     there = next
     await readiness.answer()
@@ -64,4 +71,30 @@ test('a part that goes and comes is logged twice, however often it is asked', as
     { part: 'database', result: 'away' },
     { part: 'database', result: 'ok' },
   ])
+})
+
+test('a process that is starting gets no work, and says what it waits for', async () => {
+  const readiness = new Readiness({ database: away, temporal: ok }, log)
+  const answer = await readiness.answer()
+  expect(answer).toEqual({ status: 'starting', checks: { database: 'away', temporal: 'ok' } })
+  expect(statusOf(answer).code).toBe(503)
+  readiness.started()
+  expect((await readiness.answer()).status).toBe('unready')
+  readiness.drain()
+  readiness.started()
+  expect((await readiness.answer()).status).toBe('draining')
+})
+
+test('a part may be asked less often than the others', async () => {
+  let now = 0
+  const asked: string[] = []
+  const part = (name: string, freshMs?: number) => ({
+    needed: false,
+    ask: async () => asked.push(name),
+    ...(freshMs && { freshMs }),
+  })
+  const readiness = startedWith({ database: part('database'), storage: part('storage', 10_000) }, log, () => now)
+  for (now of [0, 1_000, 9_000, 10_000]) await readiness.answer()
+  expect(asked.filter((name) => name === 'database')).toHaveLength(4)
+  expect(asked.filter((name) => name === 'storage')).toHaveLength(2)
 })
