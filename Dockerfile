@@ -4,7 +4,7 @@
 #   docker run relay-and-sign                                              the api
 #   docker run relay-and-sign node dist/temporal/worker.js                 the worker
 #   docker run relay-and-sign node dist/src/db/run-migrations.js           brings the database up to date
-#   docker run relay-and-sign node dist/src/ops/run.js status              the operator's commands
+#   docker run relay-and-sign node dist/temporal/ops.js status             the operator's commands
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app

@@ -105,7 +105,7 @@ export default tseslint.config(
   ),
   layer(['src/sign/**/*.ts'], [...LAYERS.src, deny(up('relay'), 'relay and sign never import each other.')]),
   {
-    files: ['api/server.ts', 'temporal/worker.ts', 'src/db/run-migrations.ts', 'src/ops/run.ts'],
+    files: ['api/server.ts', 'temporal/worker.ts', 'src/db/run-migrations.ts', 'temporal/ops.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   { files: ['*.config.js'], rules: { 'no-restricted-syntax': 'off' } },

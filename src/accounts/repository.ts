@@ -32,6 +32,17 @@ export async function createOrganisation(
   return id
 }
 
+/** Every organisation, the oldest first, with how many of its keys work. */
+export async function findOrganisations(
+  sql: Sql,
+): Promise<{ id: string; name: string; plan: PlanCode; keys: number }[]> {
+  return sql`
+    select id, name, plan,
+           (select count(*)::int from api_keys k
+             where k.organisation_id = o.id and revoked_at is null and (expires_at is null or expires_at > now())) as keys
+      from organisations o order by id`
+}
+
 /** What an organisation may use; throws for one that is none. */
 export async function readLimits(sql: Sql, organisationId: string): Promise<Limits> {
   const [row] = await sql<{ plan: PlanCode; limits_override: Partial<Limits> }[]>`

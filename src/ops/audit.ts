@@ -2,7 +2,8 @@ import { hostname } from 'node:os'
 import type { Deed } from '../audit/repository.js'
 import type { AuditAction } from '../audit/schema.js'
 import { verifyAudit } from '../audit/verify.js'
-import { Refusal, UsageError, type Command } from './command.js'
+import { refuseArguments } from './arguments.js'
+import { Refusal, type Command } from './command.js'
 
 /** An operator's action, as it is written down: no organisation's, and known by the machine it was done on. */
 export function operatorDeed(action: AuditAction, targetId: string): Deed {
@@ -15,7 +16,7 @@ export const verify: Command = {
   takes: '',
   does: 'Compute every chain of the audit log anew; exits 1 when a row was changed, put in or taken out',
   async run({ database, print }, args) {
-    if (args.length > 0) throw new UsageError('audit verify takes nothing.')
+    refuseArguments(args, 'audit verify')
     const { rows, chains, unchained, broken } = await verifyAudit(database)
     print(`${rows} rows in ${chains} chains, ${unchained} not chained yet`)
     if (broken.length === 0) return

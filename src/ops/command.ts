@@ -1,10 +1,14 @@
 import type { Config } from '../config.js'
 import type { Database } from '../db/client.js'
+import type { BlobStore } from '../storage/blob-store.js'
+import type { TemporalOperations } from './temporal-operations.js'
 
-/** What an operator's command works with. */
+/** What an operator's command works with. Nothing of it is reached before it is used. */
 export interface Operation {
   config: Config
   database: Database
+  blobs: BlobStore
+  temporal: TemporalOperations
   /** One line for the operator. */
   print: (line: string) => void
 }
@@ -15,6 +19,8 @@ export interface Command {
   /** What follows the words, as usage shows it. */
   takes: string
   does: string
+  /** It also runs where the database is away, or older or newer than this code. */
+  anyDatabase?: true
   /** Throws Refusal with one sentence when it cannot be done, UsageError when the arguments are none it takes. */
   run(operation: Operation, args: string[]): Promise<void>
 }

@@ -1,10 +1,29 @@
+import { endKey, listOrganisations, makeKey, makeOrganisation } from './accounts.js'
 import { verify } from './audit.js'
 import type { Command } from './command.js'
+import { rearm, retry } from './deliveries.js'
+import { doctor } from './doctor/doctor.js'
 import { rotate } from './keys.js'
 import { pause, resume } from './platforms.js'
+import { storageSetup, temporalSetup } from './setup.js'
 import { status } from './status.js'
 
-export const COMMANDS: readonly Command[] = [status, pause, resume, rotate, verify]
+export const COMMANDS: readonly Command[] = [
+  status,
+  doctor,
+  pause,
+  resume,
+  rearm,
+  retry,
+  listOrganisations,
+  makeOrganisation,
+  makeKey,
+  endKey,
+  rotate,
+  verify,
+  temporalSetup,
+  storageSetup,
+]
 
 /** The command that these arguments name, with what follows its words; null when there is none. */
 export function findCommand(args: readonly string[]): { command: Command; rest: string[] } | null {

@@ -1,7 +1,8 @@
 import { writeAudit } from '../audit/repository.js'
 import { rotateKeys } from '../rotate-keys.js'
 import { operatorDeed } from './audit.js'
-import { Refusal, UsageError, type Command } from './command.js'
+import { refuseArguments } from './arguments.js'
+import { Refusal, type Command } from './command.js'
 import { SEALED_COLUMNS } from './sealed-columns.js'
 
 export const rotate: Command = {
@@ -9,7 +10,7 @@ export const rotate: Command = {
   takes: '',
   does: 'Wrap every sealed value with the first key of KEY_ENCRYPTION_KEYS; once every process has that key first',
   async run({ config, database, print }, args) {
-    if (args.length > 0) throw new UsageError('keys rotate takes nothing.')
+    refuseArguments(args, 'keys rotate')
     const keys = config.keyEncryptionKeys
     // Before, as it is many transactions: what began is known, whatever becomes of it.
     await writeAudit(database, operatorDeed('keys.rotated', keys[0]?.id ?? ''))

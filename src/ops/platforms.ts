@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util'
 import { writeAudit } from '../audit/repository.js'
 import { createPlatforms } from '../relay/platforms/index.js'
 import { pausePlatform, resumePlatform } from '../relay/platforms/pauses.js'
 import { wakePaused } from '../relay/deliveries/wake-paused.js'
+import { readArguments } from './arguments.js'
 import { operatorDeed } from './audit.js'
 import { Refusal, UsageError, type Command, type Operation } from './command.js'
 
@@ -42,13 +42,9 @@ export const resume: Command = {
 }
 
 function readPause(args: string[]): { platform: string; reason: string } {
-  try {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { reason: { type: 'string' } } })
-    const [platform, ...more] = positionals
-    const reason = values.reason?.trim()
-    if (platform && reason && more.length === 0) return { platform, reason }
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  const { words, text } = readArguments(args, { texts: ['reason'] })
+  const [platform, ...more] = words
+  const reason = text('reason')
+  if (platform && reason && more.length === 0) return { platform, reason }
   throw new UsageError('pause takes one platform and --reason "…".')
 }

@@ -20,6 +20,13 @@ export async function readQueue(sql: Sql): Promise<Queue> {
   return row
 }
 
+/** The organisation of a delivery; null when there is no such delivery. */
+export async function findOwner(sql: Sql, deliveryId: string): Promise<string | null> {
+  const [row] = await sql<{ organisation_id: string }[]>`
+    select organisation_id from deliveries where id = ${deliveryId}`
+  return row?.organisation_id ?? null
+}
+
 /** Deliveries that are not settled, by platform, status and what they wait for. Those of drafts are not due at any time and are left out. */
 export async function countUnsettled(
   sql: Sql,

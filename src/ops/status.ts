@@ -1,5 +1,6 @@
 import { findPauses } from '../relay/platforms/pauses.js'
-import { UsageError, type Command } from './command.js'
+import { refuseArguments } from './arguments.js'
+import type { Command } from './command.js'
 import { countUnsettled, readQueue } from './repository.js'
 
 export const status: Command = {
@@ -7,7 +8,7 @@ export const status: Command = {
   takes: '',
   does: 'Paused platforms, what waits in the outbox, deliveries that are not settled',
   async run({ database, print }, args) {
-    if (args.length > 0) throw new UsageError('status takes nothing.')
+    refuseArguments(args, 'status')
     const pauses = [...(await findPauses(database)).values()]
     for (const { platform, reason, since } of pauses)
       print(`paused    ${platform} since ${since.toISOString()}: ${reason}`)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const script = fileURLToPath(new URL('../../src/ops/run.ts', import.meta.url))
+const script = fileURLToPath(new URL('../../temporal/ops.ts', import.meta.url))
 
 /** Runs an operator's command as its own process; answers its exit code and what it printed. */
 export async function ops(

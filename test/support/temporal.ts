@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SEARCH_ATTRIBUTES } from '../../temporal/task-queues.js'
@@ -52,6 +52,13 @@ export async function reserveTemporal() {
     async stop() {
       await server?.stop()
       server = null
+    },
+    /** Ends it at once and takes everything it knew. */
+    async lose() {
+      await server?.stop(0)
+      server = null
+      await rm(folder, { recursive: true })
+      await mkdir(folder)
     },
     async remove() {
       await server?.stop()

@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Connection } from '@temporalio/client'
-import proto from '@temporalio/proto'
-
-const keyword = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+import { addAttributes, findMissingAttributes } from '../../temporal/namespace.js'
 
 /** Throws until the namespace answers and every search attribute is known, registering those that an older database lacks. */
 export async function assertTemporalReady({
@@ -19,15 +17,11 @@ export async function assertTemporalReady({
   const connection = await Connection.connect({ address, connectTimeout: 5000 })
   try {
     await connection.workflowService.describeNamespace({ namespace })
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
-    const missing = searchAttributes.filter((name) => customAttributes[name] === undefined)
+    const missing = await findMissingAttributes(connection, { namespace, names: searchAttributes })
     if (missing.length === 0) return
 
     // The server takes its --search-attribute flags only for a namespace it creates.
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: Object.fromEntries(missing.map((name) => [name, keyword])),
-    })
+    await addAttributes(connection, { namespace, names: missing })
     throw new Error(`search attributes ${missing.join(', ')} are being registered`)
   } finally {
     await connection.close()

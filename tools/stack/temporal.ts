@@ -27,8 +27,8 @@ export interface Temporal {
   pid: number
   /** Rejects with one sentence when the server ends by itself. */
   exited: Promise<void>
-  /** Ends the server; killed after 10 s. */
-  stop(): Promise<void>
+  /** Ends the server; killed after `graceMs`, 10 s by default. */
+  stop(graceMs?: number): Promise<void>
 }
 
 /** Starts Temporal's development server with its UI, on loopback. Throws one sentence with its last lines when it ends before it is ready. */
@@ -70,9 +70,9 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
     uiUrl: `http://127.0.0.1:${uiPort}`,
     pid: child.pid,
     exited: child.exited,
-    stop() {
+    stop(graceMs = 10_000) {
       stopping = true
-      return child.stop(10_000)
+      return child.stop(graceMs)
     },
   }
 }

@@ -22,6 +22,19 @@ export async function wakeOverdueLanes(database: Database, { overdueMs }: { over
   })
 }
 
+/** Wakes the lane of every endpoint that has something pending, as when Temporal lost them; answers how many. */
+export async function wakeEveryLane(database: Database): Promise<number> {
+  return database.begin(async (tx) => {
+    const rows = await tx<{ id: string }[]>`
+      select id from webhook_endpoints e
+       where enabled and deleted_at is null
+         and exists (select from webhook_deliveries d where d.endpoint_id = e.id and d.status = 'pending')`
+    const ids = rows.map(({ id }) => id)
+    if (ids.length > 0) await enqueueLanes(tx, ids)
+    return ids.length
+  })
+}
+
 /** Removes what is older than 30 days: attempts, and deliveries that are not pending; of deleted endpoints the row too, once nothing of it is left. At
  *  most 1,000 of each at a time. */
 export async function dropOldWebhooks(database: Database): Promise<void> {

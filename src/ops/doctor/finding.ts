@@ -1,0 +1,28 @@
+import type { Operation } from '../command.js'
+
+/** One thing that was looked at: as it should be, worth knowing, or wrong, and then what to do. */
+export interface Finding {
+  level: 'ok' | 'note' | 'wrong'
+  /** The part, in one or two words. */
+  part: string
+  says: string
+  /** The next step. */
+  next?: string
+}
+
+/** Looks at one part; what it throws is a finding too. */
+export interface Look {
+  part: string
+  at(operation: Operation): Promise<Finding[]>
+  /** What to do when it throws. */
+  next: string
+}
+
+/** What was found, whatever happens. */
+export async function lookAt({ part, at, next }: Look, operation: Operation): Promise<Finding[]> {
+  try {
+    return await at(operation)
+  } catch (error) {
+    return [{ level: 'wrong', part, says: error instanceof Error ? error.message : String(error), next }]
+  }
+}
