@@ -8,7 +8,7 @@ export interface Check {
   ask(): Promise<unknown>
   /** Whether the process is of no use without it. */
   needed: boolean
-  /** For how long its answer counts, in milliseconds; 1,000 by default. */
+  /** For how long it counts that it answered, in milliseconds; 1,000 by default, and at the most for one that did not. */
   freshMs?: number
 }
 
@@ -26,7 +26,7 @@ type Phase = 'starting' | 'started' | 'draining'
  *  that its answer counts for. */
 export class Readiness {
   private phase: Phase = 'starting'
-  private readonly asked = new Map<string, { begunAt: number; result: Promise<CheckResult> }>()
+  private readonly asked = new Map<string, { begunAt: number; freshMs: number; result: Promise<CheckResult> }>()
   private readonly seen = new Map<string, CheckResult>()
 
   constructor(
@@ -67,10 +67,13 @@ export class Readiness {
     const { freshMs = FRESH_MS } = this.checks[name] ?? {}
     const last = this.asked.get(name)
     // Its age counts from when it began to ask, so that a slow check does not make it older than it says.
-    if (last && now - last.begunAt < freshMs) return last.result
-    const result = this.ask(name)
-    this.asked.set(name, { begunAt: now, result })
-    return result
+    if (last && now - last.begunAt < last.freshMs) return last.result
+    const asked = { begunAt: now, freshMs, result: this.ask(name) }
+    this.asked.set(name, asked)
+    void asked.result.then((result) => {
+      if (result === 'away') asked.freshMs = Math.min(freshMs, FRESH_MS)
+    })
+    return asked.result
   }
 
   private async ask(name: string): Promise<CheckResult> {

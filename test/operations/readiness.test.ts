@@ -98,3 +98,14 @@ test('a part may be asked less often than the others', async () => {
   expect(asked.filter((name) => name === 'database')).toHaveLength(4)
   expect(asked.filter((name) => name === 'storage')).toHaveLength(2)
 })
+
+test('a part that was away is asked again after a second, however long its answer would count', async () => {
+  let now = 0
+  let there = false
+  const ask = async () => (there ? undefined : Promise.reject(new Error('cold')))
+  const readiness = startedWith({ storage: { needed: false, freshMs: 10_000, ask } }, log, () => now)
+  expect((await readiness.answer()).checks).toEqual({ storage: 'away' })
+  there = true
+  now = 1_000
+  expect((await readiness.answer()).checks).toEqual({ storage: 'ok' })
+})
