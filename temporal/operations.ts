@@ -23,9 +23,11 @@ const CALL_MS = 10_000
 export function createTemporalOperations(config: Config): TemporalOperations {
   const { namespace } = config.temporal
   const connection = Connection.lazy(connectionOptions(config.temporal))
-  const client = new Client({ connection, namespace })
+  // Without retries: an answer that nobody waits for any more would be tried again when this is closed, and throw where nobody catches.
+  const asking = Connection.lazy({ ...connectionOptions(config.temporal), interceptors: [] })
+  const client = new Client({ connection: asking, namespace })
   const names = SEARCH_ATTRIBUTES
-  const bounded = <T>(call: () => Promise<T>) => connection.withDeadline(Date.now() + CALL_MS, call)
+  const bounded = <T>(call: () => Promise<T>) => asking.withDeadline(Date.now() + CALL_MS, call)
   return {
     searchAttributes: names,
     async setUp({ retentionDays }) {
@@ -41,15 +43,15 @@ export function createTemporalOperations(config: Config): TemporalOperations {
     },
     inspect: () =>
       bounded(async () => {
-        const { serverVersion } = await connection.workflowService.getSystemInfo({})
-        const retentionDays = await readRetention(connection, namespace)
+        const { serverVersion } = await asking.workflowService.getSystemInfo({})
+        const retentionDays = await readRetention(asking, namespace)
         if (retentionDays === null)
           throw new Error(`There is no namespace ${namespace}: run \`npm run ops -- temporal-setup\``)
         return {
           version: serverVersion,
           retentionDays,
-          missingAttributes: await findMissingAttributes(connection, { namespace, names }),
-          queues: await readQueues(connection, config),
+          missingAttributes: await findMissingAttributes(asking, { namespace, names }),
+          queues: await readQueues(asking, config),
         }
       }),
     isOpen: (workflowId) =>
@@ -61,7 +63,9 @@ export function createTemporalOperations(config: Config): TemporalOperations {
           throw error
         }
       }),
-    close: () => connection.close(),
+    close: async () => {
+      await Promise.all([connection.close(), asking.close()])
+    },
   }
 }
 

@@ -127,6 +127,11 @@ export class App {
   /** Where both processes keep files. */
   readonly mediaDir = join(tmpdir(), `relay-media-${randomBytes(6).toString('hex')}`)
 
+  /** What both processes are started with, and what an operator's command has. */
+  get environment(): NodeJS.ProcessEnv {
+    return { MEDIA_DIR: this.mediaDir, ...this.env }
+  }
+
   get sql(): Database {
     return this.database.sql
   }
@@ -144,7 +149,7 @@ export class App {
   }
 
   private async start(name: 'api' | 'worker', env: NodeJS.ProcessEnv): Promise<NodeProcess> {
-    const child = await startService(name, { MEDIA_DIR: this.mediaDir, ...this.env, ...env }, (line) => {
+    const child = await startService(name, { ...this.environment, ...env }, (line) => {
       this.logs.push(line)
       if (process.env.SHOW_LOGS) process.stderr.write(`${line}\n`)
     })

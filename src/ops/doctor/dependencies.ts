@@ -12,20 +12,25 @@ const ANSWER_MS = 10_000
 /** Addresses of files and signatures carry this machine's time. */
 const CLOCK_OFF_S = 5
 const ALMOST_FULL = 0.8
+/** PostgreSQL Appendix A: too_many_connections. */
+const NO_SLOT = '53300'
+const raise = 'Raise max_connections: an api takes up to 23, a worker up to 38.'
 
 const database: Look = {
   part: 'database',
   next: 'Start PostgreSQL, or correct DATABASE_URL.',
   async at({ database }) {
-    const { version, used, most, clock_off_s, processes } = await within(ANSWER_MS, readServer(database))
+    const server = await within(ANSWER_MS, readServer(database)).catch(orFull)
+    if ('message' in server) return [{ level: 'wrong', part: 'database', says: server.message, next: raise }]
+    const { version, used, most, clock_off_s, processes } = server
     const says = `PostgreSQL ${version}, ${used} of ${most} connections`
     const findings: Finding[] = [{ level: 'ok', part: 'database', says }]
     if (used > most * ALMOST_FULL)
       findings.push({
         level: 'wrong',
-        part: 'database',
+        part: 'slots', // not the database: it answers, and its rows can be read
         says: `${used} of ${most} connections are taken`,
-        next: 'Raise max_connections: an api takes up to 23, a worker up to 38.',
+        next: raise,
       })
     const off = Math.abs(clock_off_s)
     if (off > CLOCK_OFF_S)
@@ -41,8 +46,15 @@ const database: Look = {
   },
 }
 
+/** That it takes no more connections, as it says so; throws what else is the matter. */
+function orFull(error: unknown): Error {
+  if (error instanceof Error && 'code' in error && error.code === NO_SLOT) return error
+  throw error
+}
+
 const schema: Look = {
   part: 'schema',
+  needs: ['database'],
   next: 'Run `npm run migrate` with the newest release, or start the release that made this database.',
   async at({ database }) {
     await within(ANSWER_MS, requireCurrentSchema(database))
@@ -105,7 +117,8 @@ async function writeAndRead(blobs: Operation['blobs']): Promise<void> {
 
 const keys: Look = {
   part: 'keys',
-  next: 'See the database above.',
+  needs: ['database', 'schema'],
+  next: 'See what the database says.',
   async at({ database, config }) {
     const known = config.keyEncryptionKeys.map(({ id }) => id)
     const sealed = await countSealedUnder(database, SEALED_COLUMNS)

@@ -1,10 +1,22 @@
 import { refuseArguments } from '../arguments.js'
 import { Refusal, type Command } from '../command.js'
 import { DEPENDENCIES } from './dependencies.js'
-import { lookAt, type Finding } from './finding.js'
+import { lookAt, type Finding, type Look } from './finding.js'
 import { ROWS } from './rows.js'
 
 const MARKS = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' } as const
+
+/** One note where they cannot be read, not one for each of them. */
+const rows: Look = {
+  part: 'rows',
+  needs: ['database', 'schema'],
+  next: 'See what is wrong above.',
+  async at(operation) {
+    const findings: Finding[] = []
+    for (const look of ROWS) findings.push(...(await lookAt(look, operation, findings)))
+    return findings
+  },
+}
 
 export const doctor: Command = {
   words: 'doctor',
@@ -16,12 +28,7 @@ export const doctor: Command = {
     const findings: Finding[] = [
       { level: 'ok', part: 'time zones', says: `IANA ${process.versions['tz']}, Node ${process.version}` },
     ]
-    for (const look of DEPENDENCIES) findings.push(...(await lookAt(look, operation)))
-    const rowsCanBeRead = !findings.some(
-      ({ level, part }) => level === 'wrong' && ['database', 'schema'].includes(part),
-    )
-    if (rowsCanBeRead) for (const look of ROWS) findings.push(...(await lookAt(look, operation)))
-    else findings.push({ level: 'note', part: 'rows', says: 'not looked at', next: 'See the database above.' })
+    for (const look of [...DEPENDENCIES, rows]) findings.push(...(await lookAt(look, operation, findings)))
 
     for (const { level, part, says, next } of findings) {
       operation.print(`${MARKS[level]} ${part.padEnd(11)} ${says}`)

@@ -116,11 +116,12 @@ export async function readLeftovers(sql: Sql) {
   return row
 }
 
-/** Transactions that were left open. */
-export async function findIdleTransactions(sql: Sql) {
+/** Transactions that were left open for longer than this. */
+export async function findIdleTransactions(sql: Sql, olderThanMs: number) {
   return sql<{ pid: number; name: string; minutes: number }[]>`
     select pid, application_name as name, floor(extract(epoch from now() - xact_start) / 60)::int as minutes
       from pg_stat_activity
-     where datname = current_database() and state = 'idle in transaction' and xact_start < now() - interval '5 minutes'
+     where datname = current_database() and state = 'idle in transaction'
+       and xact_start < now() - ${olderThanMs} * interval '1 millisecond'
      order by xact_start limit ${SHOWN}`
 }

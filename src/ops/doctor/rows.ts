@@ -13,6 +13,9 @@ import {
   readOutbox,
 } from './repository.js'
 
+/** Longer than any transaction of ours, and than a migration waits for one. */
+const IDLE_MS = 5 * 60_000
+
 const next = 'Run the doctor again once the database answers and has the schema of this release.'
 
 const outbox: Look = {
@@ -172,7 +175,7 @@ const transactions: Look = {
   part: 'locks',
   next,
   async at({ database }) {
-    return (await findIdleTransactions(database)).flatMap(({ pid, name, minutes }) =>
+    return (await findIdleTransactions(database, IDLE_MS)).flatMap(({ pid, name, minutes }) =>
       wrong(
         'locks',
         `the transaction of ${name || 'an unnamed client'} (process ${pid}) has been open for ${minutes} minutes, and holds its locks`,
