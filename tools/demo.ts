@@ -1,12 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Pds } from '../test/real/pds.js'
-import { playBluesky, startBluesky } from './demo/bluesky.js'
-import { RelayClient } from './demo/client.js'
+import { startBluesky } from './demo/bluesky.js'
 import { Facts } from './demo/facts.js'
-import { startReceiver, type DemoReceiver } from './demo/receiver.js'
-import { playScenes } from './demo/scenes.js'
-import { playImage, playReceiver } from './demo/world.js'
+import { playDemo, type World } from './demo/play.js'
+import { startReceiver } from './demo/receiver.js'
 import { startStack, type DevFacts } from './stack/stack.js'
 
 const dataDir = process.env.DATA_DIR ?? fileURLToPath(new URL('../.data', import.meta.url))
@@ -25,25 +22,10 @@ async function findRunning(): Promise<DevFacts | null> {
   }
 }
 
-/** Servers of the outside world that a demo with a stack of its own has started. */
-interface World {
-  bluesky: Pds | null
-  receiver: DemoReceiver
-}
-
 async function play(dev: DevFacts, world: World | null): Promise<boolean> {
   const facts = new Facts()
-  const client = new RelayClient(dev.api, dev.relay_api_key)
-  const stage = { client, temporalUi: dev.temporal_ui, facts, say }
-  await playScenes(stage)
-  await playImage(stage)
-  if (world) await playReceiver(stage, world.receiver)
-  else say('\nNot shown: webhooks. A demo that starts its own stack is told of events by a server of its own.')
-  if (world?.bluesky) await playBluesky(stage, world.bluesky)
-  else
-    say(
-      '\nNot shown: a real Bluesky server. `npm run test:real` installs one, and a demo that starts its own stack then posts to it too.',
-    )
+  const runs = dev.temporal_ui && `${dev.temporal_ui}/namespaces/default/workflows`
+  await playDemo({ api: dev.api, key: dev.relay_api_key, runs, facts, say }, world)
   say(`\n${facts.summary()}`)
   return facts.allHeld
 }

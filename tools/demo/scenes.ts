@@ -5,7 +5,8 @@ import type { Facts } from './facts.js'
 /** Whom a scene calls and where it shows what happened. */
 export interface Stage {
   client: RelayClient
-  temporalUi: string | null
+  /** Address of the page of a run in the Temporal UI, less its id; null where there is none. */
+  runs: string | null
   facts: Facts
   say: (line: string) => void
   connectionId: string
@@ -111,7 +112,7 @@ export function accept({ client, connectionId }: Stage, text: string, inSeconds?
 }
 
 /** Prints what happened to a delivery; answers the states of its attempts, oldest first. */
-export async function showDelivery({ client, temporalUi, say }: Stage, delivery: Delivery): Promise<string[]> {
+export async function showDelivery({ client, runs, say }: Stage, delivery: Delivery): Promise<string[]> {
   const { data } = await client.call<(Attempt & { generation: number })[]>(
     'GET',
     `/v1/deliveries/${delivery.id}/attempts`,
@@ -124,7 +125,7 @@ export async function showDelivery({ client, temporalUi, say }: Stage, delivery:
   if (delivery.error) say(`    next step: ${delivery.error.next_step}`)
   if (delivery.remote_url) say(`    timeline: ${delivery.remote_url}`)
   const run = encodeURIComponent(`delivery/${delivery.id}/${data[0]?.generation ?? 1}`)
-  if (temporalUi) say(`    run:      ${temporalUi}/namespaces/default/workflows/${run}`)
+  if (runs) say(`    run:      ${runs}/${run}`)
   return data.toReversed().map(({ state }) => state)
 }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { startChild, untilReady, type Child } from './child.js'
+import { startChild, untilReady, type Child, type ChildOptions } from './child.js'
 
 export interface NodeProcess extends Child {
   /** What it sent beside `ready: true`. */
@@ -19,20 +19,24 @@ export interface NodeProcessOptions {
   readyWithinMs?: number
 }
 
-/** Starts one of our own programs and waits for its `process.send({ ready: true, … })`. Throws one sentence with its last lines if it ends first. */
+/** Starts one of our own programs from its source and waits for its `process.send({ ready: true, … })`. Throws one sentence with its last lines if it ends first. */
 export async function startNodeProcess(options: NodeProcessOptions): Promise<NodeProcess> {
-  const { name, script, env, cwd, onLine, readyWithinMs = 60_000 } = options
+  const { script, env, readyWithinMs = 60_000, ...rest } = options
   // By file URL: the bare name would be looked up from the child's working folder.
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-  const child = await startChild({
-    name,
+  return startUntilReady({
+    ...rest,
     command: process.execPath,
     args: ['--import', tsx, script],
     env: { ...process.env, ...env },
-    ipc: true,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(onLine === undefined ? {} : { onLine }),
+    readyWithinMs,
   })
+}
+
+/** Starts a program of ours, however it is run, and waits for the same. */
+export async function startUntilReady(options: ChildOptions & { readyWithinMs: number }): Promise<NodeProcess> {
+  const { name, readyWithinMs } = options
+  const child = await startChild({ ...options, ipc: true })
   const ready = new Promise<Record<string, unknown>>((resolve) => {
     child.process.on('message', (message) => {
       if (isReady(message)) resolve(message)

@@ -35,10 +35,10 @@ export async function findVersitygw(report: (line: string) => void, env = proces
   return binary
 }
 
-/** Starts an S3 server on `folder`, with one bucket. */
-export async function startVersitygw({ binary, folder, bucket }: { binary: string; folder: string; bucket: string }) {
+/** Starts an S3 server on `folder`, with one bucket or none. */
+export async function startVersitygw({ binary, folder, bucket }: { binary: string; folder: string; bucket?: string }) {
   const [buckets, sidecar] = [join(folder, 'buckets'), join(folder, 'metadata')]
-  await mkdir(join(buckets, bucket), { recursive: true })
+  await mkdir(bucket ? join(buckets, bucket) : buckets, { recursive: true })
   await mkdir(sidecar, { recursive: true })
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startChild, succeeded } from '../stack/child.js'
+import { startUntilReady, type NodeProcess } from '../stack/node-process.js'
+import type { Image } from './build-image.js'
+
+/** As long as docker-compose.yml gives a container between SIGTERM and SIGKILL. */
+const GRACE_MS = 50_000
+const READY_WITHIN_MS = 60_000
+
+interface FleetOptions {
+  image: Image
+  /** Path of the `node` it has. */
+  node: string
+  /** What every container is given. */
+  env: NodeJS.ProcessEnv
+  report: (line: string) => void
+}
+
+/** What is kept up under one name. */
+interface Member {
+  child: NodeProcess
+  command: string[]
+  env: NodeJS.ProcessEnv
+}
+
+/** Processes of an image, kept up as a container engine would: one that ends by itself is started again. */
+export class Fleet {
+  private readonly members = new Map<string, Member>()
+  /** How every process that was asked to end did: null was killed. */
+  readonly ends: (number | null)[] = []
+  private stopping = false
+
+  constructor(private readonly options: FleetOptions) {}
+
+  /** Starts a process, with the image's own command where none is given, and waits until it is ready. */
+  async start(name: string, env: NodeJS.ProcessEnv, command = this.options.image.command): Promise<void> {
+    const child = await startUntilReady({ name, ...this.how(command, env), readyWithinMs: READY_WITHIN_MS })
+    this.members.set(name, { child, command, env })
+    child.exited.catch((error: Error) => this.revive(name, error))
+  }
+
+  /** Ends a process in good order and starts it again, as a deployment does. */
+  async restart(name: string): Promise<void> {
+    const { child, env, command } = this.memberOf(name)
+    await this.end(child)
+    await this.start(name, env, command)
+  }
+
+  /** Ends everything in good order. */
+  async stop(): Promise<void> {
+    this.stopping = true
+    await Promise.all([...this.members.values()].map(({ child }) => this.end(child)))
+  }
+
+  /** Runs a command of the image to its end; answers the lines it printed. Throws when it fails. */
+  async run(command: string[], env: NodeJS.ProcessEnv = {}): Promise<string[]> {
+    const lines: string[] = []
+    const name = command.slice(1).join(' ')
+    const child = await startChild({ name, ...this.how(command, env), onLine: (line) => void lines.push(line) })
+    await succeeded(child, `${name} failed`)
+    return lines
+  }
+
+  private how(command: string[], env: NodeJS.ProcessEnv) {
+    const { image, node } = this.options
+    const [program, ...args] = command
+    if (program !== 'node') throw new Error(`The image runs node, not ${program}.`)
+    // Like USER node: nobody's rights, where this was started as root.
+    const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+    return { command: node, args, cwd: image.workdir, env: { ...image.env, ...this.options.env, ...env }, ...user }
+  }
+
+  private async end(child: NodeProcess): Promise<void> {
+    await child.stop(GRACE_MS)
+    this.ends.push(child.process.exitCode)
+  }
+
+  private revive(name: string, error: Error): void {
+    if (this.stopping) return
+    const { env, command } = this.memberOf(name)
+    this.options.report(`    ${name} ended by itself and is started again (${error.message.split('\n')[0]})`)
+    void sleep(1_000).then(() => this.start(name, env, command))
+  }
+
+  private memberOf(name: string): Member {
+    const member = this.members.get(name)
+    if (!member) throw new Error(`There is no process ${name}.`)
+    return member
+  }
+}
