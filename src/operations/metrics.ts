@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
-import type { Log } from '../log.js'
+import { droppedLines, type Log } from '../log.js'
 import type { AttemptMeter, RequestMeter, SweepMeter, WebhookMeter } from './meters.js'
 
 /** Text of the Prometheus format and the type it is sent as. */
@@ -34,6 +34,7 @@ export function createMetrics({ sources, log }: { sources: Record<string, Source
     labelNames: ['source'],
     registers,
   })
+  countDroppedLines(registers)
   const read = async ([source, tell]: [string, Source]) => {
     try {
       return await tell()
@@ -56,6 +57,18 @@ export function createMetrics({ sources, log }: { sources: Record<string, Source
 }
 
 type Registers = [Registry]
+
+function countDroppedLines(registers: Registers): void {
+  new Counter({
+    name: 'relay_log_lines_dropped_total',
+    help: 'Lines of the log that standard output did not take',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(droppedLines())
+    },
+  })
+}
 
 function requestMeter(registers: Registers): RequestMeter {
   const labelNames = ['method', 'route', 'status'] as const

@@ -28,6 +28,12 @@ const readiness = async ({ facts }: NodeProcess): Promise<{ code: number; status
   return { code: response.status, ...((await response.json()) as { status: string }) }
 }
 
+/** As the metrics tell it, which need no disk. */
+const droppedOf = async ({ facts }: NodeProcess): Promise<number> => {
+  const text = await (await fetch(`http://127.0.0.1:${String(facts['metricsPort'])}/metrics`)).text()
+  return Number(/^relay_log_lines_dropped_total (\d+)$/m.exec(text)?.[1])
+}
+
 /** Everything still works: posts are taken and go out once, a limit is waited for, and both are ready. */
 async function expectService(tenant: Tenant, connection: string, round: string): Promise<void> {
   const texts = Array.from(
@@ -54,6 +60,7 @@ test('the disk that logs go to is full from the start: everything is served, and
   for (const { pid } of [app.api!, app.worker!]) expect(readlinkSync(`/proc/${pid}/fd/1`)).toBe('/dev/full')
   const tenant = await app.tenant()
   await expectService(tenant, await tenant.connect(), 'full')
+  for (const child of [app.api!, app.worker!]) expect(await droppedOf(child)).toBeGreaterThan(0)
   await expectOrderlyEnd()
 })
 
