@@ -3,18 +3,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 
-// Usage: bundle-next-release.ts FILE. Bundles today's workflows with one change, as a next release would make it: behind `patched`, deliverPost waits
+// Usage: bundle-next-release.ts FILE PATCH. Bundles today's workflows with one change, as a next release would make it: behind `patched`, deliverPost waits
 // for a moment before it publishes, which its history records.
-const [file = ''] = process.argv.slice(2)
+const [file = '', patch = ''] = process.argv.slice(2)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, '.cache', `next-release-${process.pid}`)
 
 const CHANGES = [
   ['import { condition,', 'import { patched, sleep, condition,'],
-  [
-    '    const step = await publish',
-    `    if (patched('waits-before-it-publishes')) await sleep(1)\n    const step = await publish`,
-  ],
+  ['    const step = await publish', `    if (patched('${patch}')) await sleep(1)\n    const step = await publish`],
 ] as const
 
 try {
