@@ -14,7 +14,15 @@ export async function installRuntime(log: Log): Promise<() => Promise<string>> {
     const port = await findFreePort()
     const bindAddress = `127.0.0.1:${port}`
     try {
-      Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { metrics: { prometheus: { bindAddress } } } })
+      Runtime.install({
+        logger,
+        shutdownSignals: [],
+        telemetryOptions: {
+          metrics: { prometheus: { bindAddress } },
+          // What its native part says goes through our log too, or it would be written past it: unread for secrets, and not counted when lost.
+          logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+        },
+      })
       return sdkSource(port)
     } catch (error) {
       if (tries === TRIES) throw error

@@ -119,6 +119,10 @@ test('a release taken back: the old one cannot go on with what the next one bega
   const rest = held.slice(6)
   expect(await timesAccepted(rest)).toEqual(rest.map(() => 0))
 
+  // The SDK's native part tells of it too, and through the worker's own log: one JSON object a line.
+  const lines = app.logs.map((line) => JSON.parse(line) as { name: string; failure?: string })
+  expect(lines.some(({ name, failure = '' }) => name === 'worker' && failure.includes('TMPRL1100'))).toBe(true)
+
   // The others wait until a worker of the next release is there again, also beside the old one.
   await startNext()
   await expectPublishedOnce([...rest, ...retried, ...later])

@@ -53,7 +53,8 @@ function isReady(message: unknown): message is Record<string, unknown> {
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let alarm: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    alarm = setTimeout(() => reject(new Error('it sent no ready message')), ms)
+    // It outlives a start that is refused, and must not keep this process for it.
+    alarm = setTimeout(() => reject(new Error('it sent no ready message')), ms).unref()
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(alarm))
 }
