@@ -35,14 +35,26 @@ export async function findVersitygw(report: (line: string) => void, env = proces
   return binary
 }
 
-/** Starts an S3 server on `folder`, with one bucket or none. */
-export async function startVersitygw({ binary, folder, bucket }: { binary: string; folder: string; bucket?: string }) {
+interface VersitygwOptions {
+  binary: string
+  folder: string
+  /** None where it is left out. */
+  bucket?: string
+  /** A free one where it is left out. */
+  port?: number
+  /** Random where it is left out. */
+  secretAccessKey?: string
+}
+
+/** Starts an S3 server on `folder`. */
+export async function startVersitygw({ binary, folder, bucket, ...given }: VersitygwOptions) {
   const [buckets, sidecar] = [join(folder, 'buckets'), join(folder, 'metadata')]
   await mkdir(bucket ? join(buckets, bucket) : buckets, { recursive: true })
   await mkdir(sidecar, { recursive: true })
-  const port = await freePort()
+  const port = given.port ?? (await freePort())
   const endpoint = `http://127.0.0.1:${port}`
-  const credentials = { accessKeyId: 'test', secretAccessKey: randomBytes(16).toString('hex') }
+  const secretAccessKey = given.secretAccessKey ?? randomBytes(16).toString('hex')
+  const credentials = { accessKeyId: 'test', secretAccessKey }
   const child: Child = await startChild({
     name: 'versitygw',
     command: binary,
