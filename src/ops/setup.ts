@@ -1,3 +1,4 @@
+import { describePlace } from '../storage/open-store.js'
 import { readArguments, refuseArguments } from './arguments.js'
 import { Refusal, UsageError, type Command } from './command.js'
 import type { TemporalOperations } from './temporal-operations.js'
@@ -32,9 +33,7 @@ export const storageSetup: Command = {
   anyDatabase: true,
   async run({ config, blobs, print }, args) {
     refuseArguments(args, 'storage-setup')
-    const { s3, dir } = config.media
-    const place = s3 ? `bucket ${s3.bucket} at ${s3.endpoint}` : `folder ${dir}`
-    print(`${place} ${(await blobs.create()) ? 'made' : 'is there'}`)
+    print(`${describePlace(config.media)} ${(await blobs.create()) ? 'made' : 'is there'}`)
   },
 }
 

@@ -7,3 +7,8 @@ import { createS3Store } from './s3-store.js'
 export function openStore({ s3, dir }: Config['media']): BlobStore {
   return s3 ? createS3Store(s3) : createDirectoryStore(dir)
 }
+
+/** Where that is, in words. */
+export function describePlace({ s3, dir }: Config['media']): string {
+  return s3 ? `bucket ${s3.bucket} at ${s3.endpoint}` : `folder ${dir}`
+}

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { requireCurrentSchema } from '../../db/migrate.js'
 import { createInnerClient } from '../../egress/inner.js'
 import { within } from '../../operations/probe.js'
+import { describePlace } from '../../storage/open-store.js'
 import { SEALED_COLUMNS } from '../sealed-columns.js'
 import type { Operation } from '../command.js'
 import type { Finding, Look } from './finding.js'
@@ -96,10 +97,14 @@ const storage: Look = {
   part: 'storage',
   next: 'Start the object store, or correct S3_* or MEDIA_DIR; `npm run ops -- storage-setup` makes a bucket that is missing. Uploads answer 503 meanwhile.',
   async at({ blobs, config }) {
-    const { s3, dir } = config.media
-    const place = s3 ? `bucket ${s3.bucket} at ${s3.endpoint}` : `folder ${dir}`
     await within(ANSWER_MS, writeAndRead(blobs))
-    return [{ level: 'ok', part: 'storage', says: `${place} takes a file, gives it back and deletes it` }]
+    return [
+      {
+        level: 'ok',
+        part: 'storage',
+        says: `${describePlace(config.media)} takes a file, gives it back and deletes it`,
+      },
+    ]
   },
 }
 
