@@ -11,6 +11,9 @@ export const connectionOptions = ({ address, tls, apiKey }: TemporalConfig) => (
   ...(apiKey && { apiKey }),
 })
 
+/** The longest wait between two tries to connect; gRPC's own is two minutes, so long would a server that is back go unnoticed. */
+const RECONNECT_WITHIN_MS = 5_000
+
 /** A client that connects on first use, so that a process starts and accepts work while Temporal is away. */
 export function createTemporalClient(config: TemporalConfig): {
   client: Client
@@ -19,7 +22,8 @@ export function createTemporalClient(config: TemporalConfig): {
   close(): Promise<void>
 } {
   const { namespace } = config
-  const connection = Connection.lazy(connectionOptions(config))
+  const channelArgs = { 'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS }
+  const connection = Connection.lazy({ ...connectionOptions(config), channelArgs })
   const ping = async () => {
     const asked = connection.withDeadline(Date.now() + CHECK_WITHIN_MS, () =>
       connection.workflowService.describeNamespace({ namespace }),
