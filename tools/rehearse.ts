@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { chmod, cp, mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -133,6 +134,8 @@ async function rehearse(folder: string, facts: Facts): Promise<void> {
 }
 
 const folder = await openFolder(await mkdtemp(join(tmpdir(), 'relay-rehearsal-')))
+// Also where Ctrl-C ends it: there are two sets of packages in it.
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 try {
   const facts = new Facts()
   await rehearse(folder, facts)
@@ -141,7 +144,5 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
-} finally {
-  await rm(folder, { recursive: true, force: true })
 }
 process.exit()
