@@ -37,7 +37,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, { metricsPort = API_M
     keyEncryptionKeys: env.KEY_ENCRYPTION_KEYS,
     sandboxUrl: env.SANDBOX_URL,
     egressAllow: env.EGRESS_ALLOW,
-    publicOrigin: env.PUBLIC_ORIGIN ?? new URL(`http://${env.HOST}:${env.PORT}`).origin,
+    publicOrigin: env.PUBLIC_ORIGIN ?? `http://${env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
     media: Object.freeze({
       s3: readS3(env),
       dir: env.MEDIA_DIR ?? DEV_ONLY_MEDIA_DIR,

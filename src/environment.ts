@@ -29,11 +29,31 @@ export interface VariableFacts {
   production?: string
 }
 
-const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback)
+/** The most that a timer of Node takes; beyond it a wait would not be one. */
+const LONGEST_MS = 2 ** 31 - 1
+const duration = z.coerce.number().int().max(LONGEST_MS)
+const milliseconds = (fallback: number) => duration.min(0).default(fallback)
+/** Of a loop: without any it would never rest. */
+const interval = (fallback: number) => duration.min(1).default(fallback)
 const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback)
 const port = z.coerce.number().int().min(0).max(65535)
 const httpUrl = z.url({ protocol: /^https?$/ })
-const hostAndPort = z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-f:]+\]:\d{1,5}$/i, 'must be host:port')
+const hostAndPort = z
+  .string()
+  .regex(/^([^\s:/]+|\[[0-9a-f:]+\]):[1-9]\d{0,4}$/i, 'must be host:port')
+  .refine((text) => Number(/\d+$/.exec(text)?.[0]) <= 65_535, 'must be host:port')
+
+/** As the driver will read it: it takes a missing host for this machine, and fails on an escape that is none. */
+const databaseUrl = z.url({ protocol: /^postgres(ql)?$/ }).pipe(
+  z.string().refine((text) => {
+    try {
+      const { hostname, pathname } = new URL(text)
+      return hostname !== '' && pathname.length > 1 && decodeURIComponent(text) !== ''
+    } catch {
+      return false // said below
+    }
+  }, 'must be postgres://user:password@host:5432/database, with other characters percent-encoded'),
+)
 
 const list = (text: string) =>
   text
@@ -98,7 +118,7 @@ export const Environment = z.object({
     'is needed, with https unless it is this machine itself',
   ),
   DATABASE_URL: say(
-    z.url({ protocol: /^postgres(ql)?$/ }),
+    databaseUrl,
     'Where things are',
     'PostgreSQL (the tests run on 18), as `postgres://user:password@host:5432/database`; `?sslmode=verify-full` asks for TLS.',
   ),
@@ -131,7 +151,11 @@ export const Environment = z.object({
     'Address of the object store. With the four variables below: all five or none.',
     'or `MEDIA_DIR` is needed',
   ),
-  S3_BUCKET: say(z.string().optional(), 'Files', 'The bucket. `npm run ops -- storage-setup` makes it.'),
+  S3_BUCKET: say(
+    z.string().optional(),
+    'Files',
+    'The bucket. `npm run ops -- storage-setup` makes it. The key needs s3:ListBucket for readiness, and s3:GetObject, s3:PutObject, s3:DeleteObject.',
+  ),
   S3_REGION: say(z.string().optional(), 'Files', 'Its region, as the store calls it.'),
   S3_ACCESS_KEY_ID: say(z.string().optional(), 'Files', 'Who reads and writes there.'),
   S3_SECRET_ACCESS_KEY: say(z.string().optional(), 'Files', 'And the secret of that key.'),
@@ -181,9 +205,9 @@ export const Environment = z.object({
     "Whose `X-Forwarded-For` counts: a number of proxies, or their addresses and ranges. Default: nobody's.",
   ),
   DRAIN_MS: say(
-    milliseconds(5_000),
+    milliseconds(5_000).refine((value) => value <= 15_000, 'must leave 45 s of the 60 s between SIGTERM and SIGKILL'),
     'The API',
-    'How long an API process that was asked to end goes on serving while whoever sends it requests notices.',
+    'How long an API process that was asked to end goes on serving while whoever sends it requests notices; 15,000 at the most.',
   ),
   METRICS_HOST: say(
     z.string().default('127.0.0.1'),
@@ -235,7 +259,7 @@ export const Environment = z.object({
     'How long the run of a paused delivery waits before it looks by itself; lifting the pause wakes it.',
   ),
   FULL_RETRY_MS: say(
-    milliseconds(500),
+    interval(500),
     'How long things may take',
     'The shortest wait of a delivery whose platform has no slot free.',
   ),
@@ -250,17 +274,17 @@ export const Environment = z.object({
     'How much longer a worker that died keeps what it was sending.',
   ),
   OUTBOX_POLL_MS: say(
-    milliseconds(1_000),
+    interval(1_000),
     'How long things may take',
     'How often a process looks for lines in the outbox that nobody told it of.',
   ),
   OUTBOX_LEASE_MS: say(
-    milliseconds(30_000),
+    interval(30_000),
     'How long things may take',
     'How long a process that died keeps the lines it had taken.',
   ),
   SWEEP_EVERY_MS: say(
-    milliseconds(60_000),
+    interval(60_000),
     'How long things may take',
     'How often a process looks for what was left behind.',
   ),

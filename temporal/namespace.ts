@@ -23,21 +23,26 @@ export async function createNamespace(
   connection: Connection,
   { namespace, retentionDays }: { namespace: string; retentionDays: number },
 ): Promise<boolean> {
-  const { workflowService } = connection
-  try {
-    await workflowService.registerNamespace({
-      namespace,
-      workflowExecutionRetentionPeriod: msToTs(retentionDays * DAY_MS),
-    })
-  } catch (error) {
-    if (isGrpcServiceError(error) && Number(error.code) === ALREADY_EXISTS) return false
-    throw error
-  }
+  const created = await register(connection, { namespace, retentionDays })
   // Its parts ask each other: one that was asked for the namespace before it was made goes on saying for some seconds that there is none.
   await untilKnown(`the namespace ${namespace}`, () =>
     foundOrNot(async () => connection.operatorService.listSearchAttributes({ namespace })).then(Boolean),
   )
-  return true
+  return created
+}
+
+async function register(
+  { workflowService }: Connection,
+  { namespace, retentionDays }: { namespace: string; retentionDays: number },
+): Promise<boolean> {
+  try {
+    const workflowExecutionRetentionPeriod = msToTs(retentionDays * DAY_MS)
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod })
+    return true
+  } catch (error) {
+    if (isGrpcServiceError(error) && Number(error.code) === ALREADY_EXISTS) return false
+    throw error
+  }
 }
 
 /** Keeps closed runs for so many days from now on. */

@@ -61,9 +61,6 @@ await runProcess(async () => {
   })
   const { readiness, metrics } = operations
   await untilThere({ part: 'database', ask: () => requireCurrentSchema(database), isAway, log })
-  const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
-  const sweep = startSweep({ database, blobs, sweep: config.sweep, meter: metrics.sweep, log })
-
   // Whatever it is: an address, a key or a namespace that is wrong today may be right in a minute.
   const connection = await untilThere({
     part: 'temporal',
@@ -111,6 +108,9 @@ await runProcess(async () => {
     log.fatal({ error }, 'worker.ended')
     process.exit(1)
   })
+  // Not earlier: until here nothing is under way, and an end may come at any moment (src/process.ts).
+  const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
+  const sweep = startSweep({ database, blobs, sweep: config.sweep, meter: metrics.sweep, log })
   readiness.started()
   log.info({ task_queue: taskQueue, metrics_port: operations.port }, 'worker.polling')
 

@@ -48,6 +48,13 @@ describe('production', () => {
     ['DATABASE_URL', undefined, /DATABASE_URL/],
     ['DATABASE_URL', 'mysql://x/y', /DATABASE_URL/],
     ['DATABASE_URL', 'somewhere', /DATABASE_URL/],
+    ['DATABASE_URL', 'postgres:relay', /DATABASE_URL: must be postgres:/],
+    ['DATABASE_URL', 'postgres://host', /DATABASE_URL: must be postgres:/],
+    ['DATABASE_URL', 'postgres://u:p%zz@host/d', /DATABASE_URL: must be postgres:/],
+    ['TEMPORAL_ADDRESS', 'temporal:99999', /TEMPORAL_ADDRESS: must be host:port/],
+    ['SWEEP_EVERY_MS', '0', /SWEEP_EVERY_MS/],
+    ['RETRY_LONGEST_MS', '9999999999', /RETRY_LONGEST_MS/],
+    ['DRAIN_MS', '60000', /DRAIN_MS: must leave 45 s/],
     ['TEMPORAL_ADDRESS', undefined, /TEMPORAL_ADDRESS: say where/],
     ['TEMPORAL_ADDRESS', 'http://temporal:7233', /TEMPORAL_ADDRESS: must be host:port/],
     ['TEMPORAL_ADDRESS', 'temporal', /TEMPORAL_ADDRESS: must be host:port/],
@@ -92,6 +99,10 @@ describe('production', () => {
     expect(readConfig(production).sandboxUrl).toBeUndefined()
     expect(readConfig({ ...production, SANDBOX_URL: 'http://api:8080' }).sandboxUrl).toBe('http://api:8080')
   })
+})
+
+test('an address of its own may be of either kind', () => {
+  expect(readConfig({ ...least, HOST: '::1', PORT: '8080' }).publicOrigin).toBe('http://[::1]:8080')
 })
 
 test('a call may not take so long that its attempt times out', () => {

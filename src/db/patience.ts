@@ -45,6 +45,8 @@ export async function whileLooking(
     () => true,
     () => true,
   )
-  while (!(await Promise.race([ended, sleep(everyMs, false, { ref: false })]))) seen = (await look()) ?? seen
+  while (!(await Promise.race([ended, sleep(everyMs, false, { ref: false })])))
+    // Who it was is good to know; that it cannot be seen is no reason to leave what is under way.
+    seen = (await look().catch(() => null)) ?? seen
   return seen
 }

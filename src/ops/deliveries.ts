@@ -17,9 +17,9 @@ export const rearm: Command = {
     const [id, ...more] = words
     if (more.length > 0 || (id !== undefined) === has('all'))
       throw new UsageError('rearm takes one delivery, or --all.')
-    // Before, as it is many transactions: what began is known, whatever becomes of it.
-    if (id === undefined) await writeAudit(database, operatorDeed('delivery.rearmed', 'all'))
     if (id === undefined) {
+      // Before, as it is many transactions: what began is known, whatever becomes of it.
+      await writeAudit(database, operatorDeed('delivery.rearmed', 'all'))
       const deliveries = await rearmAll(database)
       return print(`deliveries rearmed: ${deliveries}; webhook lanes woken: ${await wakeEveryLane(database)}`)
     }

@@ -15,6 +15,11 @@ export function createDirectoryStore(folder: string): BlobStore {
         throw error
       },
     )
+  let looking: Promise<void> | null = null
+  const look = async () => {
+    // A folder that does not exist yet is made with the first file.
+    if (!(await create())) await access(folder, constants.W_OK)
+  }
   const create = async () => (await mkdir(folder, { recursive: true })) !== undefined
   return {
     size,
@@ -37,11 +42,8 @@ export function createDirectoryStore(folder: string): BlobStore {
     async delete(key) {
       await rm(pathOf(key), { force: true })
     },
-    async ping() {
-      // A folder that does not exist yet is made with the first file.
-      if (await create()) return
-      await access(folder, constants.W_OK)
-    },
+    // One look at a time: each that hangs keeps one of the few threads that all files share.
+    ping: () => (looking ??= look().finally(() => (looking = null))),
     create,
   }
 }

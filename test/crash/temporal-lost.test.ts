@@ -22,6 +22,9 @@ async function start({ sweep }: { sweep: boolean }): Promise<void> {
       EGRESS_ALLOW: receiver.host,
       PAUSE_WAIT_MS: '600000',
       WEBHOOK_TIME_SCALE: '0.01',
+      // Longer than an operator's command takes to start on a busy machine: what is to be under way, or between attempts, still is.
+      CALL_TIMEOUT_MS: '25000',
+      RETRY_FIRST_MS: '20000',
       ...(!sweep && { SWEEP_OVERDUE_MS: '600000' }),
     },
   })
@@ -41,8 +44,8 @@ const statusOf = async (id: string) => (await tenant.read(id)).deliveries[0]!.st
 
 test('Temporal loses everything it knew: what waits, what is under way and what is paused goes out from the rows, once', async () => {
   await start({ sweep: false })
-  const slow = 'under way [sandbox:slow=1]'
-  const retried = 'between attempts [sandbox:platform_unavailable*6]'
+  const slow = 'under way [sandbox:slow=20]'
+  const retried = 'between attempts [sandbox:platform_unavailable*1]'
   const ids = {
     published: (await tenant.settled((await tenant.post('long done', [connection])).id)).id,
     waiting: (await tenant.post('waiting', [connection], inSeconds(25))).id,
@@ -53,13 +56,16 @@ test('Temporal loses everything it knew: what waits, what is under way and what 
   await run('pause', 'sandbox', '--reason', 'the drill')
   const paused = (await tenant.post('paused', [connection])).id
   await until('it waits', async () => (await tenant.read(paused)).deliveries[0]!.waiting_for !== null)
+  expect((await tenant.attempts((await tenant.read(ids.slow)).deliveries[0]!)).map(({ state }) => state)).toEqual([
+    'sent',
+  ])
   await temporal.lose()
   const meanwhile = (await tenant.post('meanwhile', [connection])).id
 
   await temporal.start()
   expect(await run('temporal-setup')).toMatchObject({ code: 0 })
   const { out } = await run('rearm', '--all')
-  expect(out).toMatch(/^deliveries rearmed: [3-6]; webhook lanes woken: 0$/)
+  expect(out).toBe('deliveries rearmed: 5; webhook lanes woken: 0')
   await run('resume', 'sandbox')
 
   for (const id of [...Object.values(ids), paused, meanwhile])

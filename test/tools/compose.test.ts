@@ -32,6 +32,12 @@ const BROKEN: [string, (ours: Project) => Project, string][] = [
   ['an image without a tag', inFile('versitygw:v1.8.0', 'versitygw'), 's3 is not pinned to a version'],
   ['an image of a registry with a port', inFile('versity/versitygw:v1.8.0', 'host:5000/s3'), 's3 is not pinned'],
   ['the image that sets itself up', inFile('temporalio/server:', 'temporalio/auto-setup:'), 'temporal sets itself up'],
+  [
+    'an image of ours from a registry',
+    inFile('  pull_policy: never\n', ''),
+    'api would look for our image in a registry',
+  ],
+  ['two that build it', inFile('  worker:\n', '  worker:\n    build: .\n'), 'our image is built by 2 services'],
   ['a port for everybody', inFile('127.0.0.1:8233:', '8233:'), 'temporal-ui is published beyond loopback'],
   ['a port of every address', inFile('127.0.0.1:8233:', '0.0.0.0:8233:'), 'temporal-ui is published beyond'],
   ['a name of its own', inFile('  worker:\n', '  worker:\n    container_name: w\n'), 'worker has a name or port'],
@@ -106,7 +112,7 @@ test('no rule is without an example that breaks it', () => {
 })
 
 test('what the specification does not know is noticed', async () => {
-  const { text, settings } = inFile('stop_grace_period: 50s', 'stop_grace_time: 50s')(project)
+  const { text, settings } = inFile('stop_grace_period: 60s', 'stop_grace_time: 50s')(project)
   expect(await findSchemaErrors(resolveCompose(text, settings))).toEqual([expect.stringContaining('stop_grace_time')])
 })
 

@@ -91,11 +91,14 @@ test('an api whose port is in use says so and ends', async () => {
   expect(output).toMatch(/Port \d+ is already in use/)
 })
 
-test('a configuration that cannot be used is one sentence', async () => {
-  const { code, output } = await runTool('api/server.ts', { DATABASE_URL: '', PORT: 'many' })
-  expect(code).toBe(1)
-  expect(output).toMatch(/^The configuration is not usable\. .*DATABASE_URL.*PORT.*\n$/)
-})
+test.each(['api/server.ts', 'temporal/worker.ts', 'src/db/run-migrations.ts'])(
+  '%s: a configuration that cannot be used is one sentence',
+  async (script) => {
+    const { code, output } = await runTool(script, { DATABASE_URL: '', PORT: 'many' })
+    expect(code).toBe(1)
+    expect(output).toMatch(/^The configuration is not usable\. .*DATABASE_URL.*PORT.*\n$/)
+  },
+)
 
 test('neither temporal nor Go: the sentence says what is missing and how to get it', async () => {
   // A proxy that is not there keeps the download from succeeding where there is a network.

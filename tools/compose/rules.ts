@@ -8,6 +8,7 @@ export const RULES: Rule[] = [
   services.healthChecks,
   services.logs,
   services.images,
+  services.builds,
   services.published,
   services.scaling,
   services.waits,

@@ -16,9 +16,12 @@ const staysUp = ({ restart }: Service) => restart === 'unless-stopped'
 const isJob = ({ restart = '' }: Service) => restart.startsWith('on-failure')
 const isAsked = ({ profiles = [] }: Service) => profiles.length > 0
 
+/** Of the image that this project builds. */
+const isOurs = ({ image }: Service) => image === 'relay-and-sign'
+
 function hasHealthCheck(service: Service, { dockerfile }: Subject): boolean {
   if (service.healthcheck?.disable) return false
-  return Boolean(service.healthcheck?.test) || (service.build !== undefined && /^HEALTHCHECK /m.test(dockerfile))
+  return Boolean(service.healthcheck?.test) || (isOurs(service) && /^HEALTHCHECK /m.test(dockerfile))
 }
 
 export const restarts = eachService(
@@ -32,11 +35,19 @@ export const healthChecks = eachService(
 
 export const logs = eachService(({ logging }) => !logging?.options?.['max-size'] && 'lets its log grow without end')
 
-export const images = eachService(({ image = '', build }) => {
+export const images = eachService((service) => {
+  const { image = '', pull_policy: policy } = service
   if (image.includes('auto-setup')) return 'sets itself up, which is not for production'
-  if (build !== undefined) return false
+  if (isOurs(service))
+    return policy === 'never' || policy === 'build' ? false : 'would look for our image in a registry'
   return !/:[\w.-]+$/.test(image) || image.endsWith(':latest') ? 'is not pinned to a version' : false
 })
+
+/** Compose builds services side by side, and one tag that two of them make at once fails. */
+export const builds: Rule = ({ services }) => {
+  const building = Object.entries(services).filter(([, { build }]) => build !== undefined)
+  return building.length === 1 ? [] : [`our image is built by ${building.length} services`]
+}
 
 export const published = eachService(
   ({ ports = [] }, name) =>

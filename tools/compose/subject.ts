@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 export interface Service {
   image?: string
   build?: unknown
+  pull_policy?: string
   restart?: string
   container_name?: string
   profiles?: string[]

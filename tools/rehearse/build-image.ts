@@ -1,9 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import dockerignore from '@balena/dockerignore'
 import { Environment } from '../../src/environment.js'
+import { startChild, succeeded } from '../stack/child.js'
 import { readDockerfile, type Stage, type Step } from './dockerfile.js'
 
 const run = promisify(execFile)
@@ -118,13 +119,12 @@ async function listContext(project: string): Promise<string[]> {
 async function runStep({ image, nodeFolder }: Building, command: string): Promise<void> {
   const own = new Set(Object.keys(Environment.shape))
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)))
-  const child = spawn('/bin/sh', ['-c', command], {
+  const child = await startChild({
+    name: `RUN ${command}`,
+    command: '/bin/sh',
+    args: ['-c', command],
     cwd: image.workdir,
     env: { ...env, ...image.env, PATH: [nodeFolder, process.env.PATH].join(delimiter) },
-    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const output: string[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => void output.push(String(chunk)))
-  const code = await new Promise<number | null>((done, reject) => child.once('error', reject).once('close', done))
-  if (code !== 0) throw new Error(`RUN ${command} ended with ${code}:\n${output.join('').slice(-4_000)}`)
+  await succeeded(child, `RUN ${command} failed`)
 }

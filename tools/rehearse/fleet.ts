@@ -4,7 +4,9 @@ import { startUntilReady, type NodeProcess } from '../stack/node-process.js'
 import type { Image } from './build-image.js'
 
 /** As long as docker-compose.yml gives a container between SIGTERM and SIGKILL. */
-const GRACE_MS = 50_000
+const GRACE_MS = 60_000
+/** A command that is to end by itself. */
+const RUN_WITHIN_MS = 120_000
 const READY_WITHIN_MS = 60_000
 
 interface FleetOptions {
@@ -26,6 +28,7 @@ interface Member {
 /** Processes of an image, kept up as a container engine would: one that ends by itself is started again. */
 export class Fleet {
   private readonly members = new Map<string, Member>()
+  private readonly revivals = new Set<Promise<void>>()
   /** How every process that was asked to end did: null was killed. */
   readonly ends: (number | null)[] = []
   private stopping = false
@@ -49,15 +52,21 @@ export class Fleet {
   /** Ends everything in good order. */
   async stop(): Promise<void> {
     this.stopping = true
-    await Promise.all([...this.members.values()].map(({ child }) => this.end(child)))
+    await Promise.all(this.revivals)
+    const members = [...this.members.values()]
+    this.members.clear()
+    await Promise.all(members.map(({ child }) => this.end(child)))
   }
 
-  /** Runs a command of the image to its end; answers the lines it printed. Throws when it fails. */
+  /** Runs a command of the image to its end; answers the lines it printed. Throws when it fails, or does not end. */
   async run(command: string[], env: NodeJS.ProcessEnv = {}): Promise<string[]> {
     const lines: string[] = []
     const name = command.slice(1).join(' ')
     const child = await startChild({ name, ...this.how(command, env), onLine: (line) => void lines.push(line) })
-    await succeeded(child, `${name} failed`)
+    const alarm = setTimeout(() => child.kill('SIGKILL'), RUN_WITHIN_MS)
+    await succeeded(child, `${name} failed`).finally(() => clearTimeout(alarm))
+    // Killed by the alarm it counts as ended by us.
+    if (child.process.exitCode !== 0) throw new Error(`${name} did not end within ${RUN_WITHIN_MS / 1_000} s`)
     return lines
   }
 
@@ -77,9 +86,25 @@ export class Fleet {
 
   private revive(name: string, error: Error): void {
     if (this.stopping) return
-    const { env, command } = this.memberOf(name)
     this.options.report(`    ${name} ended by itself and is started again (${error.message.split('\n')[0]})`)
-    void sleep(1_000).then(() => this.start(name, env, command))
+    const reviving = this.startAgain(name).finally(() => this.revivals.delete(reviving))
+    this.revivals.add(reviving)
+  }
+
+  /** Until it stays up, as an engine does. */
+  private async startAgain(name: string): Promise<void> {
+    const { env, command } = this.memberOf(name)
+    while (!this.stopping) {
+      await sleep(1_000)
+      if (this.stopping) return
+      try {
+        return await this.start(name, env, command)
+      } catch (error) {
+        this.options.report(
+          `    ${name} is tried again (${error instanceof Error ? error.message.split('\n')[0] : ''})`,
+        )
+      }
+    }
   }
 
   private memberOf(name: string): Member {

@@ -23,7 +23,8 @@ export async function findNode24(report: (line: string) => void, env = process.e
     await cp(join(scratch, 'node_modules', name, 'bin/node'), `${binary}.${process.pid}`)
     await rename(`${binary}.${process.pid}`, binary)
   } catch (error) {
-    throw new Error(`npm has no Node ${VERSION} for this machine (${name}), which the rehearsal runs on.`, {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`Node ${VERSION}, which the rehearsal runs on, could not be had from npm (${name}): ${why}`, {
       cause: error,
     })
   } finally {

@@ -80,9 +80,9 @@ export async function playDrill(stage: Stage): Promise<void> {
   const { parts, sql, facts, say } = stage
   say("\nThe drill: Temporal's database is destroyed")
   const prefix = `drill ${mark}`
-  const scheduled = { scheduled_at: new Date(Date.now() + 45_000).toISOString() }
   await acceptMany(stage, 20, (at) => `${prefix} done ${at}`)
   await tallyPosts(sql, `${prefix} done`, SETTLED_WITHIN_MS)
+  const scheduled = { scheduled_at: new Date(Date.now() + 60_000).toISOString() }
   await acceptMany(stage, 20, (at) => `${prefix} for later ${at}`, scheduled)
   await acceptMany(stage, 20, (at) => `${prefix} between attempts ${at} [sandbox:platform_unavailable*3]`)
   await acceptMany(stage, 20, (at) => `${prefix} under way ${at} [sandbox:slow=8]`)

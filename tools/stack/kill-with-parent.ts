@@ -14,7 +14,8 @@ let watching = false
 function watchOurEnd(): void {
   if (watching) return
   watching = true
-  process.on('exit', () => {
+  // Before whatever else is to happen at the end: it may throw, and may remove what they write.
+  process.prependListener('exit', () => {
     for (const [child, signal] of living) child.kill(signal)
   })
   const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const

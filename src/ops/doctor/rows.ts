@@ -24,7 +24,8 @@ const outbox: Look = {
   async at({ database }) {
     const { lines, untried, oldest_s, last_error } = await readOutbox(database)
     if (lines === 0) return [{ level: 'ok', part: 'outbox', says: 'nothing has waited for Temporal for a minute' }]
-    if (untried > 0)
+    // One that was tried shows that somebody is there: those behind it wait for their turn, or for an earlier line of their run.
+    if (untried === lines)
       return wrong(
         'outbox',
         `${untried} lines that nobody has taken, the oldest ${oldest_s} s old`,
@@ -33,7 +34,7 @@ const outbox: Look = {
     return wrong(
       'outbox',
       `${lines} lines that Temporal did not take, the oldest ${oldest_s} s old: ${last_error}`,
-      'Mend Temporal (above); they go out by themselves within half a minute of its return.',
+      'Mend Temporal (above); they go out by themselves within a minute of its return.',
     )
   },
 }
