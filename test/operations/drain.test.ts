@@ -67,7 +67,7 @@ describe('an api that is asked to end', () => {
     })
     const slow = tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } })
     const waiting = () =>
-      app.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'api'`
+      app.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and application_name = 'api'`
     await until('it waits for the lock', async () => (await waiting()).length === 1)
     api.kill('SIGTERM')
     await until('nothing new is taken', () =>

@@ -66,13 +66,14 @@ test('a pool that is used up does not keep the api from saying that it is ready'
   const change = () => tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } })
   const blocked = Array.from({ length: 15 }, change)
   const waiting = () =>
-    app.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'api'`
+    app.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and application_name = 'api'`
   await until('the pool is used up', async () => (await waiting()).length === 10)
   const begun = performance.now()
   const probed = await Promise.all(Array.from({ length: 50 }, api))
   expect(performance.now() - begun).toBeLessThan(5_000)
   expect(probed.map(({ code }) => code)).toEqual(probed.map(() => 200))
-  const probing = await app.sql`select 1 from pg_stat_activity where application_name = 'api probe'`
+  const probing =
+    await app.sql`select 1 from pg_stat_activity where datname = current_database() and application_name = 'api probe'`
   expect(probing).toHaveLength(1)
   letGo()
   await holding

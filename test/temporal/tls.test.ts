@@ -72,7 +72,8 @@ test('by TLS, with a certificate on both sides and a name that is not the hostâ€
 test.each<[string, RegExp, () => Promise<NodeJS.ProcessEnv>]>([
   [
     'without a certificate of its own',
-    /CertificateRequired/,
+    // By TLS 1.3 the refusal comes after the handshake: whether it is read before the line breaks is a race.
+    /CertificateRequired|BrokenPipe|ConnectionReset/,
     async () => ({ TEMPORAL_TLS_CLIENT_CERT_PATH: undefined, TEMPORAL_TLS_CLIENT_KEY_PATH: undefined }),
   ],
   [
