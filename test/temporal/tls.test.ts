@@ -105,7 +105,7 @@ test.each<[string, RegExp, () => Promise<NodeJS.ProcessEnv>]>([
       })
       const tenant = await app.tenant()
       const { id } = await tenant.post('waits', [await tenant.connect()])
-      expect((await app.call('GET', '/readyz')).status).toBe(200)
+      await until('the api is ready without Temporal', async () => (await app.call('GET', '/readyz')).status === 200)
       expect((await tenant.read(id)).status).toBe('queued')
       expect(await app.timesAccepted('waits')).toBe(0)
       expect([worker.lives(), app.api?.process.exitCode]).toEqual([true, null])
