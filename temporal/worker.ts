@@ -21,6 +21,7 @@ import { BATCH_MS } from '../src/webhooks/deliveries/send-webhooks.js'
 import { createTemporalClient } from './connection.js'
 import { createLaneWorkers } from './lane-workers.js'
 import { startRelayLoop } from './relay-loop.js'
+import { runWorkers, type RunningWorkers } from './run-workers.js'
 import { installRuntime } from './runtime.js'
 import { startSweep } from './sweep.js'
 import { publishQueue, webhookQueues } from './task-queues.js'
@@ -46,7 +47,7 @@ await runProcess(async () => {
     webhookQueues: webhookQueues(config),
     rearm: rearmDelivery.bind(null, database),
   }
-  let workers: Worker[] = []
+  let workers: RunningWorkers | null = null
   // Before anything else is there: while the worker waits for it, its probes say so.
   const operations = await startOperations({
     config,
@@ -54,7 +55,7 @@ await runProcess(async () => {
     blobs,
     checks: {
       temporal: { ask: temporal.ping, needed: true },
-      worker: { ask: async () => requireRunning(workers), needed: true },
+      worker: { ask: async () => requirePolling(workers), needed: true },
     },
     sources: { temporal_sdk: sdk },
     log,
@@ -102,12 +103,9 @@ await runProcess(async () => {
     activities: laneActivities({ config, database: lanes, metrics, log }),
     slots: config.webhooks.slots,
   })
-  workers = [publishing, ...sending]
-  const running = Promise.all(workers.map((each) => each.run()))
-  running.catch((error: unknown) => {
-    log.fatal({ error }, 'worker.ended')
-    process.exit(1)
-  })
+  const running = runWorkers({ workers: [publishing, ...sending], connection })
+  workers = running
+  running.failed.catch((error: unknown) => log.fatal({ error }, 'worker.failed'))
   // Not earlier: until here nothing is under way, and an end may come at any moment (src/process.ts).
   const relayLoop = startRelayLoop({ database, commander, outbox: config.outbox, log })
   const sweep = startSweep({ database, blobs, sweep: config.sweep, meter: metrics.sweep, log })
@@ -116,28 +114,24 @@ await runProcess(async () => {
 
   return {
     facts: { metricsPort: operations.port },
+    failed: running.failed,
     stopWithinMs: shutdownGraceTime + 2 * LAST_THINGS_MS,
     async stop() {
       readiness.drain()
       log.info('worker.draining')
-      for (const each of workers) each.shutdown()
-      await running
+      await running.stop()
       await Promise.all([relayLoop.stop(), sweep.stop()])
-      await Promise.all([
-        connection.close(),
-        temporal.close(),
-        ...[database, renewals, lanes].map((pool) => pool.end({ timeout: 5 })),
-      ])
+      const pools = [database, renewals, lanes]
+      await Promise.all([temporal.close(), ...pools.map((pool) => pool.end({ timeout: 5 }))])
       await operations.stop()
     },
   }
 })
 
-/** Throws unless the Temporal Workers poll. */
-function requireRunning(workers: Worker[]): void {
-  const states = workers.map((worker) => worker.getState())
-  const state = states.find((each) => each !== 'RUNNING') ?? (states.length > 0 ? 'RUNNING' : 'not yet created')
-  if (state !== 'RUNNING') throw new Error(`The worker is ${state}`)
+/** Throws unless the Temporal Workers were made and poll. */
+function requirePolling(workers: RunningWorkers | null): void {
+  if (!workers) throw new Error('The worker is not yet created')
+  workers.requirePolling()
 }
 
 /** The activities of each queue that sends webhooks. */

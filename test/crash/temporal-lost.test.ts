@@ -11,14 +11,16 @@ let tenant: Tenant
 let connection: string
 let receiver: Receiver
 
-/** `sweep` false: nothing is driven on but by the operator. */
-async function start({ sweep }: { sweep: boolean }): Promise<void> {
+/** `sweep` false: nothing is driven on but by the operator. A namespace that is not the server's own is set up. */
+async function start({ sweep, namespace = 'default' }: { sweep: boolean; namespace?: string }): Promise<void> {
   receiver = await new Receiver().start()
   temporal = await reserveTemporal()
   await temporal.start()
+  const reached = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: namespace }
+  if (namespace !== 'default') await ops(['temporal-setup'], { ...reached, DATABASE_URL: 'postgres://not.needed/x' })
   app = await startApp({
     env: {
-      TEMPORAL_ADDRESS: temporal.address,
+      ...reached,
       EGRESS_ALLOW: receiver.host,
       PAUSE_WAIT_MS: '600000',
       WEBHOOK_TIME_SCALE: '0.01',
@@ -104,4 +106,24 @@ test('events that a receiver has not taken are sent to it after the loss', async
     const told = await deliveriesOf(tenant, endpoint)
     return told.length === 3 && told.every(({ status }) => status === 'succeeded')
   })
+})
+
+test('a worker whose namespace is gone does not stay as one that does nothing: it ends, and the next one goes on', async () => {
+  await start({ sweep: true, namespace: 'ours' })
+  const { id } = await tenant.post('goes on', [connection], inSeconds(5))
+  await until('it was handed over', async () => (await app.sql`select 1 from outbox`).length === 0)
+  await temporal.lose()
+  await temporal.start()
+  // The SDK holds out for a minute from where a poll began.
+  const { process, lastLines } = app.worker!
+  await until('it has ended', () => process.exitCode !== null || process.signalCode !== null, 120_000)
+  expect([process.exitCode, process.signalCode]).toEqual([1, null])
+  expect(lastLines()).toMatch(/The worker of the queue \S+ has given up/)
+  expect(app.logs.join('\n')).toMatch(/Namespace ours is not found/)
+  expect(await statusOf(id)).toBe('pending')
+
+  expect(await ops(['temporal-setup'], app.environment)).toMatchObject({ code: 0 })
+  await app.startWorker()
+  expect((await tenant.settled(id, 120_000)).status).toBe('published')
+  expect(await app.timesAccepted('goes on')).toBe(1)
 })

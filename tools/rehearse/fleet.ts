@@ -45,7 +45,7 @@ export class Fleet {
   /** Ends a process in good order and starts it again, as a deployment does. */
   async restart(name: string): Promise<void> {
     const { child, env, command } = this.memberOf(name)
-    await this.end(child)
+    await this.end(name, child)
     await this.start(name, env, command)
   }
 
@@ -53,9 +53,9 @@ export class Fleet {
   async stop(): Promise<void> {
     this.stopping = true
     await Promise.all(this.revivals)
-    const members = [...this.members.values()]
+    const members = [...this.members]
     this.members.clear()
-    await Promise.all(members.map(({ child }) => this.end(child)))
+    await Promise.all(members.map(([name, { child }]) => this.end(name, child)))
   }
 
   /** Runs a command of the image to its end; answers the lines it printed. Throws when it fails, or does not end. */
@@ -79,9 +79,12 @@ export class Fleet {
     return { command: node, args, cwd: image.workdir, env: { ...image.env, ...this.options.env, ...env }, ...user }
   }
 
-  private async end(child: NodeProcess): Promise<void> {
+  private async end(name: string, child: NodeProcess): Promise<void> {
     await child.stop(GRACE_MS)
-    this.ends.push(child.process.exitCode)
+    const { exitCode } = child.process
+    this.ends.push(exitCode)
+    if (exitCode !== 0)
+      this.options.report(`    ${name} ended with ${exitCode === null ? 'a kill' : exitCode}${child.lastLines()}`)
   }
 
   private revive(name: string, error: Error): void {
