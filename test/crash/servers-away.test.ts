@@ -69,11 +69,11 @@ test('PostgreSQL is killed and comes back: 503 meanwhile, and everything accepte
     const blocked = Array.from({ length: 8 }, () =>
       tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } }),
     )
-    await until(
-      'they wait for the lock',
-      // All of them: one that comes later finds the server back, and succeeds.
-      async () => (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock'`).length === blocked.length,
-    )
+    // All of them: one that comes later finds the server back, and succeeds. And they alone: a delivery may wait for the row too.
+    const waiting = () => sql`
+      select 1 from pg_stat_activity
+       where wait_event_type = 'Lock' and application_name = 'api' and query like '%update connections%'`
+    await until('they wait for the lock', async () => (await waiting()).length === blocked.length)
     own.kill()
     const refused = await until('the api notices', async () => {
       const answer = await tenant.call('POST', '/v1/posts', {
