@@ -1,4 +1,5 @@
 import type { NativeConnection, Worker } from '@temporalio/worker'
+import { together } from '../src/together.js'
 
 const LOOK_EVERY_MS = 1_000
 
@@ -44,8 +45,7 @@ export function runWorkers({ workers, connection }: RunOptions): RunningWorkers 
       // What a failed one has under way is left as a crash would leave it: nothing of it can be reported any more. Nor does it let go of the connection.
       const left = runs.filter(({ worker }) => worker.getState() !== 'FAILED')
       for (const { worker } of left) if (worker.getState() === 'RUNNING') worker.shutdown()
-      const ends = await Promise.allSettled(left.map(({ end }) => end))
-      for (const end of ends) if (end.status === 'rejected') throw end.reason
+      await together(left.map(({ end }) => end))
       if (left.length === runs.length) await connection.close()
     },
   }

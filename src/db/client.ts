@@ -32,15 +32,6 @@ export interface DatabaseOptions {
   idleSeconds?: number
 }
 
-/** Waits for statements that were sent one behind the other on one transaction, all of them: what follows a failure must not still be under way when
- *  the transaction has ended. Throws the first failure. */
-export async function together<T extends readonly unknown[]>(
-  statements: T,
-): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
-  await Promise.allSettled(statements)
-  return Promise.all(statements)
-}
-
 /** A pool of PostgreSQL connections, opened on first use. */
 export function connectDatabase({ url, name, max, idleSeconds }: DatabaseOptions): Database {
   const idle = idleSeconds === undefined ? {} : { idle_timeout: idleSeconds }
