@@ -110,11 +110,10 @@ export async function untilReady<T>(
   }
 }
 
-/** Waits for a program that ends by itself. Throws `failure` and its last lines when it did not end well. */
+/** Waits for a program that is to end by itself. Throws `failure` and its last lines when it did not end well, or was killed. */
 export async function succeeded(child: Child, failure: string): Promise<void> {
-  await child.exited.catch((error: unknown) => {
-    if (child.process.exitCode !== 0) throw new Error(`${failure}${child.lastLines()}`, { cause: error })
-  })
+  const cause = await child.exited.catch((error: unknown) => error)
+  if (child.process.exitCode !== 0) throw new Error(`${failure}${child.lastLines()}`, { cause })
 }
 
 /** For `onLine`: writes each line with the process's name before it. */
