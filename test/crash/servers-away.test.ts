@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectDatabase } from '../../src/db/client.js'
 import { migrate } from '../../src/db/migrate.js'
 import { App, FAST, startApp } from '../support/app.js'
+import { countWaiting } from '../support/lock-holder.js'
 import { startOwnPostgres } from '../support/postgres.js'
 import { reserveTemporal } from '../support/temporal.js'
 import { until } from '../support/until.js'
@@ -70,11 +71,9 @@ test('PostgreSQL is killed and comes back: 503 meanwhile, and everything accepte
       tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } }),
     )
     // Not all of them: the driver may send one behind another's statement on the same connection.
-    const waiting = () => sql`
-      select 1 from pg_stat_activity
-       where wait_event_type = 'Lock' and application_name = 'api' and query like '%update connections%'`
     const inTheMiddle = 5
-    await until('they wait for the lock', async () => (await waiting()).length >= inTheMiddle)
+    const waiting = () => countWaiting(sql, { of: 'api', text: 'update connections' })
+    await until('they wait for the lock', async () => (await waiting()) >= inTheMiddle)
     own.kill()
     const refused = await until('the api notices', async () => {
       const answer = await tenant.call('POST', '/v1/posts', {

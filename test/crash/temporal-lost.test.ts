@@ -11,16 +11,15 @@ let tenant: Tenant
 let connection: string
 let receiver: Receiver
 
-/** `sweep` false: nothing is driven on but by the operator. A namespace that is not the server's own is set up. */
+/** `sweep` false: nothing is driven on but by the operator. The namespace is there on the first server only, unless it is the default. */
 async function start({ sweep, namespace = 'default' }: { sweep: boolean; namespace?: string }): Promise<void> {
   receiver = await new Receiver().start()
   temporal = await reserveTemporal()
-  await temporal.start()
-  const reached = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: namespace }
-  if (namespace !== 'default') await ops(['temporal-setup'], { ...reached, DATABASE_URL: 'postgres://not.needed/x' })
+  await temporal.start(namespace)
   app = await startApp({
     env: {
-      ...reached,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: namespace,
       EGRESS_ALLOW: receiver.host,
       PAUSE_WAIT_MS: '600000',
       WEBHOOK_TIME_SCALE: '0.01',

@@ -5,6 +5,7 @@ import { startHttpServer } from '../../api/http/server.js'
 import { startNodeProcess } from '../../tools/stack/node-process.js'
 import { freePort } from '../../tools/stack/ports.js'
 import { startApp, type App } from '../support/app.js'
+import { countWaiting } from '../support/lock-holder.js'
 import { until } from '../support/until.js'
 
 /** A raw connection that stays open, and everything that came over it. */
@@ -66,9 +67,7 @@ describe('an api that is asked to end', () => {
       })
     })
     const slow = tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } })
-    const waiting = () =>
-      app.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and application_name = 'api'`
-    await until('it waits for the lock', async () => (await waiting()).length === 1)
+    await until('it waits for the lock', async () => (await countWaiting(app.sql, { of: 'api' })) === 1)
     api.kill('SIGTERM')
     await until('nothing new is taken', () =>
       fetch(`${app.url}/healthz`).then(

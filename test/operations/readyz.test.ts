@@ -4,6 +4,7 @@ import { freePort } from '../../tools/stack/ports.js'
 import { App, FAST } from '../support/app.js'
 import { startOwnPostgres } from '../support/postgres.js'
 import { reserveTemporal } from '../support/temporal.js'
+import { countWaiting } from '../support/lock-holder.js'
 import { until } from '../support/until.js'
 
 let own: Awaited<ReturnType<typeof startOwnPostgres>>
@@ -65,9 +66,7 @@ test('a pool that is used up does not keep the api from saying that it is ready'
   })
   const change = () => tenant.call('PATCH', `/v1/connections/${connection}`, { metadata: { a: 1 } })
   const blocked = Array.from({ length: 15 }, change)
-  const waiting = () =>
-    app.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and application_name = 'api'`
-  await until('the pool is used up', async () => (await waiting()).length === 10)
+  await until('the pool is used up', async () => (await countWaiting(app.sql, { of: 'api' })) === 10)
   const begun = performance.now()
   const probed = await Promise.all(Array.from({ length: 50 }, api))
   expect(performance.now() - begun).toBeLessThan(5_000)

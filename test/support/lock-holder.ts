@@ -34,3 +34,15 @@ export async function untilWaitedFor(sql: Database, pid: number): Promise<void> 
     async () => (await sql`select 1 from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))`).length > 0,
   )
 }
+
+/** How many statements on this connection's database wait for a lock: of one program, or with a text in them. */
+export async function countWaiting(
+  sql: Database,
+  { of = '%', text = '' }: { of?: string; text?: string },
+): Promise<number> {
+  const rows = await sql`
+    select 1 from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'
+       and application_name like ${of} and query like ${`%${text}%`}`
+  return rows.length
+}

@@ -37,7 +37,7 @@ export async function reserveTemporal() {
   let server: Temporal | null = null
   return {
     address: `127.0.0.1:${port}`,
-    async start() {
+    async start(namespace = 'default') {
       const binary = process.env.TEMPORAL_CLI ?? ''
       const databaseFile = join(folder, 'temporal.sqlite')
       server = await startTemporal({
@@ -46,7 +46,7 @@ export async function reserveTemporal() {
         port,
         uiPort: 0,
         searchAttributes: [...SEARCH_ATTRIBUTES],
-        namespace: 'default',
+        namespace,
       })
     },
     async stop() {

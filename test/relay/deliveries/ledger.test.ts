@@ -5,6 +5,7 @@ import { claimDelivery, markSent, readRun, recordOutcome } from '../../../src/re
 import { pokeOverdue, rearmDelivery } from '../../../src/relay/deliveries/rearm.js'
 import { insertPost } from '../../../src/relay/posts/repository.js'
 import { createTestDatabase, type TestDatabase } from '../../support/database.js'
+import { countWaiting } from '../../support/lock-holder.js'
 import { until } from '../../support/until.js'
 
 let database: TestDatabase
@@ -64,12 +65,7 @@ test('a piece that was taken meanwhile is not claimed again, also by a claim tha
   await sql().begin(async (tx) => {
     await tx`select from deliveries where id = ${run.deliveryId} for update`
     late = claimDelivery(sql(), run, part('k'))
-    await until('the late claim waits', async () => {
-      const [row] = await sql()`
-        select from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and query like '%update deliveries%'`
-      return row !== undefined
-    })
+    await until('the late claim waits', async () => (await countWaiting(sql(), { text: 'update deliveries' })) > 0)
     await tx`update deliveries set parts_taken = 1 where id = ${run.deliveryId}`
   })
   expect(await late).toBeNull()
